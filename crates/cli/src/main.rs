@@ -1,0 +1,2 @@
+//! The one binary `gearshift`.
+fn main() {}

@@ -1,0 +1,103 @@
+//! The part of a job that a rule needs, as written in the job file's `[gear]` and `[batch]`.
+
+use gearshift_types::{BatchId, Step};
+use serde::{Deserialize, Serialize};
+
+/// The rule in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gear {
+    /// Every step waits for slices of all workers, as all-reduce does.
+    Synchronous,
+    /// Global Batch gradients Aggregation: one update per global batch, stale tokens decayed.
+    Gba,
+    /// Every push is an update.
+    Asynchronous,
+    /// Asynchronous, but no worker runs ahead of the slowest by more than a bound (Hop-BS, SSP).
+    BoundedStaleness,
+    /// Synchronous, but a step takes the first N - b gradients (Hop-BW).
+    BackupWorkers,
+    /// An update per K gradients, no tokens (K-batch-async).
+    KBatch,
+}
+
+/// How a gradient loses weight with staleness.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecayKind {
+    /// Weight 1 up to `tolerance_steps`, else 0, on the token's staleness.
+    #[default]
+    Hard,
+    /// `(1 + s)^-power` for token staleness s > 0.
+    Power,
+    /// Always 1.
+    None,
+    /// `(1 + v)^-power`, v = step at commit minus version at pull: the guard for many workers.
+    VersionPower,
+}
+
+/// What a token holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenKind {
+    /// The position of the batch in the grant order: k0 + floor((grants - losses) / M).
+    #[default]
+    Position,
+    /// The version at pull; an ablation.
+    Version,
+}
+
+/// Settings of all gears; each gear reads its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GearOptions {
+    /// gba: the decay.
+    pub decay: DecayKind,
+    /// gba: largest staleness with weight 1 (the paper's iota).
+    pub tolerance_steps: u32,
+    /// gba: exponent of the power decays.
+    pub power: f32,
+    /// gba: what a token holds.
+    pub tokens: TokenKind,
+    /// bounded_staleness: how many clocks a worker may be ahead of the slowest when it starts a batch.
+    pub bound_clocks: u32,
+    /// backup_workers: how many of the N gradients of a step are not waited for.
+    pub backups: u32,
+    /// k_batch: local batches per update; when absent global / local.
+    pub k_batches: Option<u32>,
+}
+
+impl Default for GearOptions {
+    fn default() -> Self {
+        Self {
+            decay: DecayKind::Hard,
+            tolerance_steps: 3,
+            power: 0.5,
+            tokens: TokenKind::Position,
+            bound_clocks: 2,
+            backups: 1,
+            k_batches: None,
+        }
+    }
+}
+
+/// Samples per update and per gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BatchOptions {
+    /// Samples of one update (G).
+    pub global: u32,
+    /// Samples of one gradient (B) outside the synchronous gear; divides `global`.
+    pub local: u32,
+}
+
+/// Where a rule takes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Engagement {
+    /// Number of updates applied so far (k0).
+    pub step: Step,
+    /// The first batch id that the rule may use.
+    pub next_batch: BatchId,
+    /// Samples per update and gradient.
+    pub batch: BatchOptions,
+}

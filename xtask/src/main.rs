@@ -1,0 +1,2 @@
+//! Development commands: verify, fix, bench, tidy.
+fn main() {}
