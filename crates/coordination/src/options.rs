@@ -1,7 +1,12 @@
 //! The part of a job that a rule needs, as written in the job file's `[gear]` and `[batch]`.
 
+use std::fmt;
+use std::str::FromStr;
+
 use gearshift_types::{BatchId, Step};
 use serde::{Deserialize, Serialize};
+
+use crate::error::GearError;
 
 /// The rule in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -19,6 +24,53 @@ pub enum Gear {
     BackupWorkers,
     /// An update per K gradients, no tokens (K-batch-async).
     KBatch,
+}
+
+impl Gear {
+    /// All gears.
+    pub const ALL: [Self; 6] = [
+        Self::Synchronous,
+        Self::Gba,
+        Self::Asynchronous,
+        Self::BoundedStaleness,
+        Self::BackupWorkers,
+        Self::KBatch,
+    ];
+
+    /// Its name in job files, commands and reports; what `Display` shows and `FromStr` reads.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Synchronous => "synchronous",
+            Self::Gba => "gba",
+            Self::Asynchronous => "asynchronous",
+            Self::BoundedStaleness => "bounded_staleness",
+            Self::BackupWorkers => "backup_workers",
+            Self::KBatch => "k_batch",
+        }
+    }
+}
+
+/// The names of all gears, for messages.
+pub(crate) fn names() -> String {
+    Gear::ALL.map(Gear::name).join(", ")
+}
+
+impl fmt::Display for Gear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Gear {
+    type Err = GearError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|gear| gear.name() == name)
+            .ok_or_else(|| GearError::Unknown { got: name.to_owned() })
+    }
 }
 
 /// How a gradient loses weight with staleness.
