@@ -47,6 +47,18 @@ pub enum StoreError {
         /// How many there are.
         tables: usize,
     },
+    /// Finite gradients whose weighted sum overflows.
+    #[error(
+        "commit of step {step}: the summed gradient of {what} is not finite ({value}); nothing is applied"
+    )]
+    NonFiniteSum {
+        /// The step.
+        step: Step,
+        /// Table and key, or dense tensor.
+        what: String,
+        /// The value found.
+        value: f32,
+    },
     /// A commit names a batch that is not held.
     #[error("commit of step {step} names batch {batch}, which this shard does not hold")]
     NotHeld {

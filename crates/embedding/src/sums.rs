@@ -1,0 +1,131 @@
+//! The weighted sum of several members' row gradients, in commit order, found through the rows themselves.
+//!
+//! Each row has a scratch word, the mark: the position of its sum. A mark is believed only if that sum names
+//! the row, so marks of earlier commits need no clearing. Rows that do not exist yet are found through a small
+//! index; nothing is created before the whole commit is known to be good.
+
+use gearshift_types::Key;
+
+use crate::index::{Index, NONE, tag_of};
+use crate::table::{Scout, Table};
+
+/// Sums of one table's rows.
+#[derive(Debug, Default)]
+pub(crate) struct TableSums {
+    keys: Vec<Key>,
+    rows: Vec<u32>,
+    values: Vec<f32>,
+    counts: Vec<u32>,
+    fresh: Index,
+}
+
+impl TableSums {
+    pub(crate) fn clear(&mut self) {
+        self.keys.clear();
+        self.rows.clear();
+        self.values.clear();
+        self.counts.clear();
+        self.fresh.clear();
+    }
+
+    /// Adds `coefficient * values` (`[keys, dim]`, distinct keys) of the next member.
+    pub(crate) fn add(&mut self, table: &mut Table, keys: &[Key], values: &[f32], coefficient: f32) {
+        let dim = table.dim();
+        let mut scout = Scout::new(keys);
+        let mut gradients = values.chunks_exact(dim);
+        while let Some((block, rows)) = scout.next(table) {
+            let gradients = gradients.by_ref();
+            for ((&key, &candidate), gradient) in block.iter().zip(rows).zip(gradients) {
+                let row = table.confirm(key, candidate);
+                let position = if row == NONE {
+                    self.fresh.find(tag_of(key), |position| self.keys[position as usize] == key)
+                } else {
+                    let mark = table.mark_mut(row);
+                    if self.rows.get(*mark as usize) == Some(&row) {
+                        *mark
+                    } else {
+                        *mark = self.rows.len() as u32;
+                        NONE
+                    }
+                };
+                if position == NONE {
+                    if row == NONE {
+                        self.fresh.insert(tag_of(key), self.keys.len() as u32);
+                    }
+                    self.keys.push(key);
+                    self.rows.push(row);
+                    self.counts.push(1);
+                    self.values.extend(gradient.iter().map(|value| coefficient * value));
+                } else {
+                    self.counts[position as usize] += 1;
+                    let sum = &mut self.values[position as usize * dim..][..dim];
+                    for (sum, value) in sum.iter_mut().zip(gradient) {
+                        *sum += coefficient * value;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The key and value of a sum that overflowed.
+    pub(crate) fn non_finite(&self, dim: usize) -> Option<(Key, f32)> {
+        let at = first_non_finite(&self.values)?;
+        Some((self.keys[at / dim], self.values[at]))
+    }
+
+    pub(crate) fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    pub(crate) fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    pub(crate) fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// For each row the members that hold it.
+    pub(crate) fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> usize {
+        self.keys.capacity() * 8
+            + (self.rows.capacity() + self.values.capacity() + self.counts.capacity()) * 4
+            + self.fresh.bytes()
+    }
+}
+
+/// Position of the first value that is infinite or not a number.
+pub(crate) fn first_non_finite(values: &[f32]) -> Option<usize> {
+    const EXPONENT: u32 = 0x7F80_0000;
+    // Whole blocks first: without an early exit inside, the test runs on vectors.
+    let (blocks, rest) = values.as_chunks::<64>();
+    let bad = |value: &f32| u32::from(value.to_bits() & EXPONENT == EXPONENT);
+    for (number, block) in blocks.iter().enumerate() {
+        if block.iter().map(bad).sum::<u32>() != 0 {
+            return Some(number * 64 + block.iter().position(|value| !value.is_finite()).unwrap_or(0));
+        }
+    }
+    rest.iter().position(|value| !value.is_finite()).map(|at| blocks.len() * 64 + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_non_finite;
+
+    #[test]
+    fn finds_the_first_bad_value_anywhere() {
+        for len in [1, 63, 64, 65, 200] {
+            let mut values = vec![f32::MAX; len];
+            assert_eq!(first_non_finite(&values), None);
+            for at in 0..len {
+                values[at] = if at % 2 == 0 { f32::NAN } else { f32::NEG_INFINITY };
+                assert_eq!(first_non_finite(&values), Some(at), "{len}");
+                values[at] = -0.0;
+            }
+        }
+    }
+}
