@@ -19,7 +19,7 @@ use crate::{Learner, ModelOptions, ShapeError};
 /// Samples worked through at a time, so that activations stay in the second-level cache. Measured at the
 /// benchmark's shape (`cargo bench -p gearshift-model`): the weight gradient runs at 153 GFLOP/s in blocks of
 /// 256, at 143 in blocks of 1024 and more.
-const BLOCK: usize = 256;
+pub const BLOCK: usize = 256;
 
 /// The model: sizes, and scratch space that grows to the largest block seen.
 pub struct DeepFm {
