@@ -225,3 +225,64 @@ pub(crate) fn squared_norm(sums: &[f32], coefficient: f32, factor: f32) -> f64 {
     }
     total
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Kernel, Level, run_at};
+
+    struct Steps<'a, R> {
+        rule: R,
+        w: &'a mut [f32],
+        slots: &'a mut [f32],
+        sums: &'a [f32],
+    }
+
+    impl<R: RowRule> Kernel for Steps<'_, R> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run(self) {
+            let mean = Mean { coefficient: 0.7, factor: 1.0 / 384.0, clip: 0.002, decay: 0.01 };
+            for _ in 0..5 {
+                self.rule.update(mean, self.w, self.slots, self.sums);
+            }
+        }
+    }
+
+    /// Floats of many magnitudes.
+    fn floats(seed: u32, len: usize) -> Vec<f32> {
+        let float = |i: u32| {
+            let bits = (i ^ seed).wrapping_mul(0x9E37_79B1).rotate_left(13).wrapping_mul(0x85EB_CA77);
+            (bits as f32 / u32::MAX as f32 - 0.5) * 10_f32.powi((bits % 7) as i32 - 4)
+        };
+        (0..len as u32).map(float).collect()
+    }
+
+    fn same_on_every_level<R: RowRule>(rule: R, slots: usize) {
+        for dim in [1, 7, 8, 9, 16, 17, 33, 1000] {
+            let sums: Vec<f32> = floats(3, dim).iter().map(|x| x * 100.0).collect();
+            let results = Level::available().into_iter().map(|level| {
+                let mut w = floats(1, dim);
+                let mut state: Vec<f32> = floats(2, slots * dim).iter().map(|x| x.abs()).collect();
+                run_at(level, Steps { rule, w: &mut w, slots: &mut state, sums: &sums });
+                let bits: Vec<u32> = w.iter().chain(&state).map(|x| x.to_bits()).collect();
+                assert!(w.iter().all(|x| x.is_finite()));
+                bits
+            });
+            let results: Vec<Vec<u32>> = results.collect();
+            assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "dim {dim}");
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same_bits() {
+        let adagrad = Adagrad { rate: 0.05, epsilon: 1e-8 };
+        same_on_every_level(PerValue(Sgd { rate: 0.05 }), 0);
+        same_on_every_level(PerValue(adagrad), 1);
+        same_on_every_level(RowWise(adagrad), 1);
+        same_on_every_level(PerValue(Ftrl { rate: 0.05, beta: 1.0, l1: 0.001, l2: 0.1 }), 2);
+        let adam = Adam { rate: 0.01, root: 0.03, gain1: 0.1, beta2: 0.999, gain2: 0.001, epsilon: 1e-8 };
+        same_on_every_level(PerValue(adam), 2);
+    }
+}

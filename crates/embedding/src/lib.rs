@@ -5,6 +5,7 @@
 mod arena;
 pub mod build;
 mod check;
+pub mod checkpoint;
 mod commit;
 mod dense;
 mod formulas;
@@ -20,6 +21,7 @@ pub mod table;
 mod validate;
 
 pub use build::BuildError;
+pub use checkpoint::{CheckpointError, Restore, ShardDigest, ShardSummary};
 pub use optimizer::SlotSpec;
 pub use options::{Divisor, OptimizerKind, OptimizerOptions, UpdateOptions};
 pub use shard::{Shard, ShardMemory};

@@ -1,0 +1,5 @@
+//! Tests of shards through their public interface.
+
+mod checkpoint;
+mod servers;
+mod support;
