@@ -109,7 +109,8 @@ impl Turns {
     pub(crate) fn new_round(&mut self) {
         self.round += 1;
         self.without_turn = self.workers.len();
-        self.due.append(&mut self.served);
+        // Not `append`, which walks through all who are due already.
+        self.due.extend(std::mem::take(&mut self.served));
     }
 
     fn turn(&mut self, worker: WorkerId) -> &mut Turn {

@@ -4,6 +4,8 @@
 //! `#` starts a comment. `UPDATE_TRANSCRIPTS=1 cargo test -p gearshift-coordination --test transcripts` writes the
 //! decisions anew: read the difference before it is committed, these files are the specification.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first thing that is wrong")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
