@@ -2,14 +2,26 @@
 
 mod job;
 
-use anyhow::Context;
+use clap::Parser;
 
-/// Reads the job file named by the first argument and writes it back with every default filled in.
+/// Trains recommendation models on parameter servers and shifts gears while it runs.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Look at a job without running it.
+    #[command(subcommand)]
+    Job(job::command::JobCommand),
+}
+
 fn main() -> anyhow::Result<()> {
-    use std::io::Write;
-    let path = std::env::args().nth(1).context("expected the path of a job file")?;
-    let text = std::fs::read_to_string(&path).with_context(|| format!("{path} cannot be read"))?;
-    let job: job::Job = toml::from_str(&text).with_context(|| format!("{path} is not a job"))?;
-    std::io::stdout().write_all(toml::to_string_pretty(&job)?.as_bytes())?;
-    Ok(())
+    let cli = Cli::parse();
+    match cli.command {
+        Command::Job(command) => job::command::run(&command, &mut std::io::stdout().lock()),
+    }
 }

@@ -2,14 +2,45 @@
 //!
 //! [`Job::load`] reads a file and `--set` overrides and names every problem at once, each with its line, what is
 //! expected, what came and what to do. The sections that a lower crate needs are that crate's own structs.
+//! The way of a job: [`tree`] parses, [`sets`] overrides, [`walk`] holds it against [`keys`], [`cross`] checks
+//! across keys, serde makes a [`Job`].
 
+mod advice;
 pub(crate) mod cluster;
+pub(crate) mod command;
+mod cross;
+mod data;
+mod key_list;
+mod keys;
+mod kinds;
+mod load;
 pub(crate) mod options;
+mod print;
+pub(crate) mod problem;
 pub(crate) mod schedule;
+mod sets;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod walk;
 
 #[allow(unused_imports, reason = "for the rest of the command line")]
 pub(crate) use cluster::{ClusterOptions, OnNonFinite, Straggler};
 #[allow(unused_imports, reason = "for the rest of the command line")]
 pub(crate) use options::{CheckpointOptions, EvaluateOptions, GearSection, Job, OutputOptions};
+pub(crate) use problem::Problems;
 #[allow(unused_imports, reason = "for the rest of the command line")]
 pub(crate) use schedule::{Fault, FaultAt, FaultKind, Shift, ShiftAt};
+
+/// A gear's name, as in the job file.
+pub(crate) fn gear_name(gear: gearshift_coordination::Gear) -> &'static str {
+    use gearshift_coordination::Gear;
+    match gear {
+        Gear::Synchronous => "synchronous",
+        Gear::Gba => "gba",
+        Gear::Asynchronous => "asynchronous",
+        Gear::BoundedStaleness => "bounded_staleness",
+        Gear::BackupWorkers => "backup_workers",
+        Gear::KBatch => "k_batch",
+    }
+}
