@@ -85,8 +85,8 @@ impl Arena {
         let (stride, full) = (self.stride, self.stride << self.shift);
         let words = &mut self.chunks[chunk];
         if words.capacity() - words.len() < stride {
-            // The chunk being filled grows by a sixteenth, so that small tables stay small too.
-            let step = (words.len() / 16).next_multiple_of(stride).max(4 * stride).min(full - words.len());
+            // Room to grow: 8 bytes per row of the table, whatever the length of a row.
+            let step = (self.rows * 2).next_multiple_of(stride).max(stride).min(full - words.len());
             words.reserve_exact(step);
         }
         words.resize(at + stride, 0);

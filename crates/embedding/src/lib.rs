@@ -11,6 +11,8 @@ mod dense;
 mod formulas;
 mod index;
 pub mod optimizer;
+#[cfg(test)]
+mod optimizer_tests;
 pub mod options;
 pub mod shard;
 mod simd;
