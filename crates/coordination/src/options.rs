@@ -153,3 +153,18 @@ pub struct Engagement {
     /// Samples per update and gradient.
     pub batch: BatchOptions,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::de::{IntoDeserializer, value};
+
+    #[test]
+    fn job_files_use_the_names_that_are_shown() {
+        for gear in Gear::ALL {
+            let name: value::StrDeserializer<'_, value::Error> = gear.name().into_deserializer();
+            assert_eq!(Gear::deserialize(name), Ok(gear));
+        }
+        assert_eq!(format!("{:>8}|", Gear::Gba), "     gba|");
+    }
+}

@@ -9,3 +9,4 @@ mod model;
 mod planted;
 mod rules;
 mod setup;
+mod skins;

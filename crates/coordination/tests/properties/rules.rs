@@ -7,8 +7,11 @@ use proptest::test_runner::Config;
 use crate::model::run;
 use crate::setup::{Setup, setups};
 
+/// Runs per property, unless `PROPTEST_CASES` says otherwise. A failing run prints its setup, made small.
 fn config() -> Config {
-    Config { cases: 2000, failure_persistence: None, ..Config::default() }
+    let given = Config::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { given.cases } else { 2000 };
+    Config { cases, failure_persistence: None, ..given }
 }
 
 /// Runs two setups and compares all decisions.
