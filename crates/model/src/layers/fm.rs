@@ -1,6 +1,7 @@
 //! The second-order term of a factorization machine (Rendle 2010, eq. 1, by the linear-time form of lemma 3.1;
 //! in DeepFM arXiv 1703.04247 eq. 2): the sum of the dot products of all pairs of a sample's field vectors.
 
+use crate::layers::vector::sum_lanes;
 use crate::simd::dispatch;
 
 /// `0.5 * sum over d of ((sum over f of v[f, d])^2 - sum over f of v[f, d]^2)` per sample, with the field vectors
@@ -90,14 +91,12 @@ fn forward_fixed<const DIM: usize>(
             }
         }
         *sums = sum;
-        *logit += half_difference(&sum, &squares);
+        let mut difference = [0.0_f32; DIM];
+        for d in 0..DIM {
+            difference[d] = sum[d] * sum[d] - squares[d];
+        }
+        *logit += 0.5 * sum_lanes(difference);
     }
-}
-
-/// `0.5 * sum of (sum^2 - squares)`.
-#[inline(always)]
-fn half_difference(sum: &[f32], squares: &[f32]) -> f32 {
-    0.5 * sum.iter().zip(squares).map(|(sum, squares)| sum * sum - squares).sum::<f32>()
 }
 
 #[inline(always)]
@@ -115,9 +114,12 @@ fn backward_fixed<const DIM: usize>(
     {
         let ((vectors, _), (gradients, _)) = (row.as_chunks::<DIM>(), dx.as_chunks_mut::<DIM>());
         for (vector, gradient) in vectors.iter().zip(gradients) {
+            // By value: a whole vector at a time in registers.
+            let mut new = *gradient;
             for d in 0..DIM {
-                gradient[d] += d_logit * (sum[d] - vector[d]);
+                new[d] += d_logit * (sum[d] - vector[d]);
             }
+            *gradient = new;
         }
     }
 }

@@ -41,10 +41,10 @@ fn dot_rows_body(x: &[f32], weight: &[f32], out: &mut [f32]) {
     }
 }
 
-/// Sums by halves.
+/// Sums by halves; `N` is a power of two.
 #[inline(always)]
-fn sum_lanes(mut lanes: [f32; LANES]) -> f32 {
-    let mut width = LANES / 2;
+pub(super) fn sum_lanes<const N: usize>(mut lanes: [f32; N]) -> f32 {
+    let mut width = N / 2;
     while width > 0 {
         for lane in 0..width {
             lanes[lane] += lanes[lane + width];
