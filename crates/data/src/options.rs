@@ -233,7 +233,8 @@ pub struct FeatureOptions {
     /// `multi`: how the rows become one vector.
     #[serde(default)]
     pub pooling: Pooling,
-    /// Regular expression; its first group (or the match) is the value. No match: the key of the empty value.
+    /// Regular expression; its first group (or the match) is the value, to which `separator` then applies. No match:
+    /// the key of the empty value.
     #[serde(default)]
     pub pattern: Option<String>,
 }
@@ -272,9 +273,9 @@ impl Default for GeneratorOptions {
             ],
             dense: 13,
             zipf: 1.05,
-            bias: -1.6,
-            first_order: 0.3,
-            pairwise: 0.12,
+            bias: -1.5,
+            first_order: 0.25,
+            pairwise: 0.1,
             drift: 0.16,
             new_ids_every_parts: 20,
         }

@@ -98,14 +98,15 @@ pub struct Schema {
 
 /// Reads the raw blocks of one part in data order.
 pub trait BlockReader: Send {
-    /// The next block; `None` after the last. A block holds `block_rows` lines but for the last of a part.
+    /// The next block; `None` after the last. A block holds `block_rows` lines but for the last of a file or part,
+    /// so that it lies in one file and each of its lines has a number there.
     ///
     /// # Errors
     /// When a file cannot be opened, read or unpacked.
     fn next_block(&mut self) -> Result<Option<RawBlock>, DataError>;
 
-    /// Bytes read so far and in all (compressed size for compressed files; samples for generated data), for
-    /// progress.
+    /// Bytes read so far and in all (compressed size for compressed files; rows for generated data and for parts
+    /// made by `split`), for progress.
     fn position(&self) -> (u64, u64);
 }
 
