@@ -1,4 +1,5 @@
 //! Delimited text with a schema: columns, quotes, kinds of features, side tables, and what can be wrong.
+#![expect(clippy::unwrap_used, reason = "tests stop on errors")]
 
 mod support;
 

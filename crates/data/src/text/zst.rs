@@ -4,6 +4,9 @@ use std::io::{self, Chain, ErrorKind, Read};
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+/// The largest window that is unpacked without asking, as in the zstd program: bounds the memory of a bad file.
+const WINDOW_MAX: u64 = 128 << 20;
+
 /// Unpacks `source`, which should be buffered.
 pub(crate) struct ZstReader<R> {
     source: R,
@@ -13,7 +16,9 @@ pub(crate) struct ZstReader<R> {
 
 impl<R: Read> ZstReader<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, decoder: FrameDecoder::new(), in_frame: false }
+        let mut decoder = FrameDecoder::new();
+        decoder.set_max_window_size(WINDOW_MAX);
+        Self { source, decoder, in_frame: false }
     }
 
     /// Starts the next frame; false at the end of the file.
