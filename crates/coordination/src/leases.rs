@@ -59,7 +59,11 @@ impl Leases {
         let Some(batches) = self.of_worker.remove(&worker) else {
             panic!("worker {worker} left but never joined");
         };
-        batches.into_iter().filter_map(|batch| Some((batch, self.of_batch.remove(&batch)?))).collect()
+        let take = |batch| match self.of_batch.remove(&batch) {
+            Some(lease) => (batch, lease),
+            None => panic!("batch {batch} is over but still counted for worker {worker}"),
+        };
+        batches.into_iter().map(take).collect()
     }
 
     /// Grants the next batch to `worker` and says so.
