@@ -62,17 +62,23 @@ impl Arena {
         key_of(self.row(row))
     }
 
-    /// Asks for the cache lines of a row.
+    /// Asks for the cache lines of the first `words` words of a row.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, row: u32) {
+    pub(crate) fn prefetch(&self, row: u32, words: usize) {
         let (chunk, at) = self.place(row);
-        let words = &self.chunks[chunk];
+        let chunk = &self.chunks[chunk];
         let mut word = at;
-        while word < at + self.stride {
-            prefetch(words, word);
+        while word < at + words {
+            prefetch(chunk, word);
             word += LINE_WORDS;
         }
-        prefetch(words, at + self.stride - 1);
+        prefetch(chunk, at + words - 1);
+    }
+
+    /// Words of a row.
+    #[inline(always)]
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
     }
 
     /// Appends a row of zeros with its key and returns its number.

@@ -13,10 +13,15 @@ pub(crate) const NONE: u32 = u32::MAX;
 const EMPTY: u64 = u64::MAX;
 const SMALLEST: usize = 16;
 
+/// Room behind the last home.
+const TAIL: usize = 16;
+
 /// A map from tags to rows that compares keys through its caller.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
+    /// `capacity` homes, then the tail; the last entry is always empty, so that every search ends.
     entries: Vec<u64>,
+    capacity: usize,
     len: usize,
 }
 
@@ -32,7 +37,7 @@ pub(crate) fn tag_of(key: Key) -> u32 {
 impl Index {
     #[inline(always)]
     fn home(&self, tag: u32) -> usize {
-        ((u64::from(tag) * self.entries.len() as u64) >> 32) as usize
+        ((u64::from(tag) * self.capacity as u64) >> 32) as usize
     }
 
     /// Asks for the cache line where the search for `tag` starts.
@@ -41,7 +46,7 @@ impl Index {
         prefetch(&self.entries, self.home(tag));
     }
 
-    /// The first row with this tag, nearly always the one searched for; the caller compares the key.
+    /// A row with this tag, nearly always the one searched for; the caller compares the key.
     #[inline(always)]
     pub(crate) fn candidate(&self, tag: u32) -> u32 {
         self.find(tag, |_| true)
@@ -50,30 +55,30 @@ impl Index {
     /// The row with this tag that `is_it` accepts, or [`NONE`].
     #[inline(always)]
     pub(crate) fn find(&self, tag: u32, mut is_it: impl FnMut(u32) -> bool) -> u32 {
-        if self.entries.is_empty() {
-            return NONE;
-        }
-        let mut at = self.home(tag);
-        loop {
-            let entry = self.entries[at];
+        let Some(entries) = self.entries.get(self.home(tag)..) else { return NONE };
+        for &entry in entries {
             if entry == EMPTY {
                 return NONE;
             }
             if (entry >> 32) as u32 == tag && is_it(entry as u32) {
                 return entry as u32;
             }
-            at += 1;
-            if at == self.entries.len() {
-                at = 0;
-            }
         }
+        NONE
     }
 
     /// Adds a row that is not in the index.
     pub(crate) fn insert(&mut self, tag: u32, row: u32) {
         assert!(row != NONE, "row numbers end at {NONE}");
-        if (self.len + 1) * 5 > self.entries.len() * 4 {
-            self.grow();
+        if (self.len + 1) * 5 > self.capacity * 4 {
+            let capacity = (self.capacity + self.capacity / 4).max(SMALLEST);
+            let old = std::mem::replace(&mut self.entries, empty(capacity));
+            self.capacity = capacity;
+            for entry in old {
+                if entry != EMPTY {
+                    self.place(entry);
+                }
+            }
         }
         self.place(u64::from(tag) << 32 | u64::from(row));
         self.len += 1;
@@ -83,8 +88,9 @@ impl Index {
     pub(crate) fn reserve(&mut self, rows: usize) {
         assert_eq!(self.len, 0, "only an empty index is resized in one go");
         let capacity = (rows + rows / 2).max(SMALLEST);
-        if capacity > self.entries.len() {
-            self.entries = vec![EMPTY; capacity];
+        if capacity > self.capacity {
+            self.entries = empty(capacity);
+            self.capacity = capacity;
         }
     }
 
@@ -106,22 +112,19 @@ impl Index {
         let mut at = self.home((entry >> 32) as u32);
         while self.entries[at] != EMPTY {
             at += 1;
-            if at == self.entries.len() {
-                at = 0;
-            }
         }
         self.entries[at] = entry;
-    }
-
-    fn grow(&mut self) {
-        let capacity = (self.entries.len() + self.entries.len() / 4).max(SMALLEST);
-        let old = std::mem::replace(&mut self.entries, vec![EMPTY; capacity]);
-        for entry in old {
-            if entry != EMPTY {
-                self.place(entry);
-            }
+        if at + 1 >= self.entries.len() {
+            // Only many equal tags, which is many keys chosen for it, make the tail longer.
+            let len = self.entries.len();
+            self.entries.resize(len + (len - self.capacity), EMPTY);
         }
     }
+}
+
+/// Homes and a tail, all empty.
+fn empty(capacity: usize) -> Vec<u64> {
+    vec![EMPTY; capacity + TAIL]
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@
 
 use gearshift_types::Key;
 
+use crate::arena::HEADER_WORDS;
 use crate::index::{Index, NONE, tag_of};
+use crate::simd::{self, Kernel};
 use crate::table::{Scout, Table};
 
 /// Sums of one table's rows.
@@ -30,41 +32,27 @@ impl TableSums {
 
     /// Adds `coefficient * values` (`[keys, dim]`, distinct keys) of the next member.
     pub(crate) fn add(&mut self, table: &mut Table, keys: &[Key], values: &[f32], coefficient: f32) {
-        let dim = table.dim();
-        let mut scout = Scout::new(keys);
-        let mut gradients = values.chunks_exact(dim);
-        while let Some((block, rows)) = scout.next(table) {
-            let gradients = gradients.by_ref();
-            for ((&key, &candidate), gradient) in block.iter().zip(rows).zip(gradients) {
-                let row = table.confirm(key, candidate);
-                let position = if row == NONE {
-                    self.fresh.find(tag_of(key), |position| self.keys[position as usize] == key)
-                } else {
-                    let mark = table.mark_mut(row);
-                    if self.rows.get(*mark as usize) == Some(&row) {
-                        *mark
-                    } else {
-                        *mark = self.rows.len() as u32;
-                        NONE
-                    }
-                };
-                if position == NONE {
-                    if row == NONE {
-                        self.fresh.insert(tag_of(key), self.keys.len() as u32);
-                    }
-                    self.keys.push(key);
-                    self.rows.push(row);
-                    self.counts.push(1);
-                    self.values.extend(gradient.iter().map(|value| coefficient * value));
-                } else {
-                    self.counts[position as usize] += 1;
-                    let sum = &mut self.values[position as usize * dim..][..dim];
-                    for (sum, value) in sum.iter_mut().zip(gradient) {
-                        *sum += coefficient * value;
-                    }
-                }
+        simd::run(Add { sums: self, table, keys, values, coefficient });
+    }
+
+    /// Where the sum of `key` lies, which has row `row` ([`NONE`] when it does not exist). [`NONE`] when it has no
+    /// sum yet; then the next sum is noted as its.
+    #[inline(always)]
+    fn position(&mut self, table: &mut Table, key: Key, row: u32) -> u32 {
+        if row == NONE {
+            let tag = tag_of(key);
+            let found = self.fresh.find(tag, |position| self.keys[position as usize] == key);
+            if found == NONE {
+                self.fresh.insert(tag, self.keys.len() as u32);
             }
+            return found;
         }
+        let mark = table.mark_mut(row);
+        if self.rows.get(*mark as usize) == Some(&row) {
+            return *mark;
+        }
+        *mark = self.rows.len() as u32;
+        NONE
     }
 
     /// The key and value of a sum that overflowed.
@@ -95,6 +83,50 @@ impl TableSums {
         self.keys.capacity() * 8
             + (self.rows.capacity() + self.values.capacity() + self.counts.capacity()) * 4
             + self.fresh.bytes()
+    }
+}
+
+/// The loop of [`TableSums::add`].
+struct Add<'a> {
+    sums: &'a mut TableSums,
+    table: &'a mut Table,
+    keys: &'a [Key],
+    values: &'a [f32],
+    coefficient: f32,
+}
+
+impl Kernel for Add<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { sums, table, keys, values, coefficient } = self;
+        let dim = table.dim();
+        let mut scout = Scout::new(keys, HEADER_WORDS);
+        let mut gradients = values.chunks_exact(dim);
+        while let Some((block, rows)) = scout.next(table) {
+            for ((&key, &candidate), gradient) in block.iter().zip(rows).zip(gradients.by_ref()) {
+                let row = table.confirm(key, candidate);
+                let position = sums.position(table, key, row);
+                if position == NONE {
+                    sums.keys.push(key);
+                    sums.rows.push(row);
+                    sums.counts.push(1);
+                    sums.values.extend(gradient.iter().map(|value| coefficient * value));
+                } else {
+                    sums.counts[position as usize] += 1;
+                    let sum = &mut sums.values[position as usize * dim..][..dim];
+                    let (blocks, rest) = sum.as_chunks_mut::<8>();
+                    let (gradient_blocks, gradient_rest) = gradient.as_chunks::<8>();
+                    for (sum, gradient) in blocks.iter_mut().zip(gradient_blocks) {
+                        *sum = std::array::from_fn(|i| sum[i] + coefficient * gradient[i]);
+                    }
+                    for (sum, value) in rest.iter_mut().zip(gradient_rest) {
+                        *sum += coefficient * value;
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use gearshift_types::{Key, Step, TableSpec};
 
-use crate::arena::{Arena, floats_of, floats_of_mut, key_of};
+use crate::arena::{Arena, HEADER_WORDS, floats_of, floats_of_mut, key_of};
 use crate::formulas::{Mean, RowRule};
 use crate::index::{Index, NONE, tag_of};
 use crate::optimizer::{Optimizer, RowVisitor, SlotSpec};
@@ -123,7 +123,7 @@ impl Table {
     /// with its start value and not created.
     pub fn gather(&self, keys: &[Key], values: &mut Vec<f32>) {
         values.reserve_exact(keys.len() * self.dim);
-        let mut scout = Scout::new(keys);
+        let mut scout = Scout::new(keys, HEADER_WORDS + self.dim);
         while let Some((block, rows)) = scout.next(self) {
             for (&key, &candidate) in block.iter().zip(rows) {
                 let row = self.confirm(key, candidate);
@@ -209,8 +209,9 @@ impl Table {
     }
 
     /// Asks for the cache lines of a row.
+    #[inline(always)]
     pub(crate) fn prefetch(&self, row: u32) {
-        self.arena.prefetch(row);
+        self.arena.prefetch(row, self.arena.stride());
     }
 
     /// Row numbers in ascending order of key.
@@ -226,13 +227,15 @@ impl Table {
 pub(crate) struct Scout<'a> {
     keys: &'a [Key],
     at: usize,
+    words: usize,
     tags: [u32; BLOCK],
     rows: [u32; BLOCK],
 }
 
 impl<'a> Scout<'a> {
-    pub(crate) fn new(keys: &'a [Key]) -> Self {
-        Self { keys, at: 0, tags: [0; BLOCK], rows: [NONE; BLOCK] }
+    /// Over `keys`; of each row the first `words` words will be used.
+    pub(crate) fn new(keys: &'a [Key], words: usize) -> Self {
+        Self { keys, at: 0, words, tags: [0; BLOCK], rows: [NONE; BLOCK] }
     }
 
     fn block(&self, at: usize) -> &'a [Key] {
@@ -261,7 +264,7 @@ impl<'a> Scout<'a> {
         for (row, &tag) in self.rows.iter_mut().zip(&self.tags[..block.len()]) {
             *row = table.index.candidate(tag);
             if *row != NONE {
-                table.arena.prefetch(*row);
+                table.arena.prefetch(*row, self.words);
             }
         }
         self.at += BLOCK;
@@ -314,13 +317,13 @@ impl<R: RowRule> Kernel for UpdateKernel<'_, R> {
                 if let Some(&ahead) = rows.get(i + BLOCK / 2)
                     && ahead != NONE
                 {
-                    self.table.arena.prefetch(ahead);
+                    self.table.prefetch(ahead);
                 }
                 self.update(mean, i, key, row);
             }
             return;
         }
-        let mut scout = Scout::new(sums.keys);
+        let mut scout = Scout::new(sums.keys, self.table.arena.stride());
         let mut i = 0;
         while let Some((block, rows)) = scout.next(self.table) {
             for (&key, &candidate) in block.iter().zip(rows) {
