@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 fn gearshift(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_gearshift")).args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_gearshift")).args(arguments).output().expect("the binary starts")
 }
 
 fn text(bytes: &[u8]) -> String {

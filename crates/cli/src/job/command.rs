@@ -57,7 +57,7 @@ pub(crate) fn run(command: &JobCommand, out: &mut dyn Write) -> anyhow::Result<(
                 job.cluster.servers,
                 job.batch.global,
                 job.batch.local,
-                super::gear_name(job.gear.start),
+                job.gear.start,
             )?;
         }
         JobCommand::Show(args) => out.write_all(args.load()?.to_toml()?.as_bytes())?,

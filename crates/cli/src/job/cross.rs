@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use gearshift_coordination::Gear;
 use gearshift_embedding::OptimizerKind;
 
 use super::problem::Problem;
@@ -16,7 +15,6 @@ use super::{Job, data};
 pub(crate) fn check(job: &Job, written: &Table, tainted: &BTreeSet<String>) -> Vec<Problem> {
     let mut checks = Checks { job, written, tainted, problems: Vec::new() };
     checks.batch();
-    checks.gears();
     checks.shifts();
     checks.stragglers();
     checks.faults();
@@ -69,49 +67,6 @@ impl Checks<'_> {
             format!("nearest: {}; or batch.global = {down} or {up}", near.join(" or "))
         };
         self.report("batch.local", what, help);
-    }
-
-    /// Where the gears of the job are named.
-    fn gears_used(&self) -> Vec<(String, Gear)> {
-        let shifts =
-            self.job.shift.iter().enumerate().map(|(index, shift)| (format!("shift.{index}.to"), shift.to));
-        std::iter::once(("gear.start".to_owned(), self.job.gear.start))
-            .chain(shifts)
-            .filter(|(path, _)| self.usable(&[path]))
-            .collect()
-    }
-
-    fn gears(&mut self) {
-        let (workers, backups) = (self.job.cluster.workers, self.job.gear.options.backups);
-        let used = self.gears_used();
-        let slot = |gear| used.iter().find(|(_, used)| *used == gear).map(|(path, _)| path.as_str());
-        if let Some(path) = slot(Gear::BackupWorkers)
-            && self.usable(&["gear.backups", "cluster.workers"])
-            && backups >= workers
-        {
-            let what = format!(
-                "expected fewer than cluster.workers = {workers}, got {backups}: no gradient would be waited for"
-            );
-            self.report(
-                "gear.backups",
-                what,
-                format!("{path} is backup_workers; use at most {}", workers - 1),
-            );
-        }
-        let global = self.job.batch.global;
-        if let Some(path) = slot(Gear::Synchronous)
-            && self.usable(&["batch.global", "cluster.workers"])
-            && workers > global
-        {
-            let what = format!(
-                "expected at most batch.global = {global}, got {workers}: a slice would have no sample"
-            );
-            self.report(
-                "cluster.workers",
-                what,
-                format!("{path} is synchronous, which cuts G into N slices"),
-            );
-        }
     }
 
     fn shifts(&mut self) {

@@ -31,16 +31,3 @@ pub(crate) use options::{CheckpointOptions, EvaluateOptions, GearSection, Job, O
 pub(crate) use problem::Problems;
 #[allow(unused_imports, reason = "for the rest of the command line")]
 pub(crate) use schedule::{Fault, FaultAt, FaultKind, Shift, ShiftAt};
-
-/// A gear's name, as in the job file.
-pub(crate) fn gear_name(gear: gearshift_coordination::Gear) -> &'static str {
-    use gearshift_coordination::Gear;
-    match gear {
-        Gear::Synchronous => "synchronous",
-        Gear::Gba => "gba",
-        Gear::Asynchronous => "asynchronous",
-        Gear::BoundedStaleness => "bounded_staleness",
-        Gear::BackupWorkers => "backup_workers",
-        Gear::KBatch => "k_batch",
-    }
-}
