@@ -8,6 +8,16 @@ pub(super) fn describe() -> String {
     format!("machine: {}, {cores} cores; commit {}; {}", cpu(), commit(), output("rustc", &["--version"]))
 }
 
+/// A warning when the machine has other work to do, which spoils every figure.
+pub(super) fn busy() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (load > 0.5 * cores as f64).then(|| {
+        format!("warning: the machine is busy (load {load} on {cores} cores): figures and ratios are not for claims")
+    })
+}
+
 fn cpu() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

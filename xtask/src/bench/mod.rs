@@ -54,6 +54,9 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     ensure!(args.rounds > 0, "--rounds: expected at least 1, got 0");
     ensure!(args.seconds > 0.0, "--seconds: expected more than 0, got {}", args.seconds);
     println!("{}", machine::describe());
+    if let Some(warning) = machine::busy() {
+        println!("{warning}");
+    }
     let wanted = |name: &str| args.names.is_empty() || args.names.iter().any(|wanted| wanted == name);
     for (name, package) in PLAIN.iter().filter(|(name, _)| wanted(name)) {
         println!("\n==> {name} ({package})");

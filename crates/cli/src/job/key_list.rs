@@ -117,7 +117,7 @@ const GEAR: &[Row] = &[
 #[rustfmt::skip]
 const SHIFT: &[Row] = &[
     ("to", Choice(GEARS), Required, "\"gba\"", "The new gear."),
-    ("at_sample", Integer(0, MANY), Optional, "100000", "Shift when so many samples have been granted."),
+    ("at_sample", Integer(0, MANY), Optional, "100000", "Shift when so many samples of the run have been applied, dropped, discarded or failed."),
     ("at_part", Integer(0, U32), Optional, "1", "Shift when this part (from 0) is due."),
     ("at_seconds", Number(0.0, 1e9), Optional, "10.0", "Shift so many seconds after the start."),
 ];
@@ -145,7 +145,7 @@ const FAULT: &[Row] = &[
     ("worker", Integer(0, 65_535), Required, "0", "A worker that fails, from 0."),
     ("kind", Choice(&["panic", "leave"]), Required, "\"panic\"", "How: in the middle of a batch, or after finishing it."),
     ("at_batch", Integer(0, MANY), Optional, "10", "In its batch of this number, from 0."),
-    ("at_sample", Integer(0, MANY), Optional, "50000", "In the first of its batches after so many samples have been granted to all."),
+    ("at_sample", Integer(0, MANY), Optional, "50000", "In the first of its batches that is granted after so many samples of the run."),
     ("rejoin_seconds", Number(0.0, 1e9), Optional, "5.0", "It comes back after so many seconds; never when absent."),
 ];
 

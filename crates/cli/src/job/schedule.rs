@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// When a shift is asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum ShiftAt {
-    /// When so many samples have been granted.
+    /// When so many samples of the run have been applied, dropped, discarded or failed.
     Sample(u64),
     /// When this part (from 0) is due; nothing of it has been granted.
     Part(u32),
@@ -75,7 +75,7 @@ pub(crate) enum FaultKind {
 pub(crate) enum FaultAt {
     /// In its batch of this number, from 0.
     Batch(u64),
-    /// In the first of its batches after so many samples have been granted to all workers.
+    /// In the first of its batches that is granted after so many samples of the run.
     Sample(u64),
 }
 
