@@ -434,6 +434,11 @@ pub enum Notice {
         /// Steps so far.
         step: Step,
     },
+    /// A part has been trained and, where the job says so, evaluated.
+    PartOver {
+        /// Which.
+        part: PartId,
+    },
     /// An evaluation begins.
     EvaluationStarted {
         /// On which part.

@@ -253,6 +253,3 @@ impl Scheduler {
         self.seconds_before + (self.now - self.started).as_secs_f64()
     }
 }
-
-#[cfg(test)]
-mod tests;

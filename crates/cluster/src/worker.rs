@@ -320,6 +320,3 @@ impl Worker {
 
 /// A handle to parameters that are shared, not copied.
 pub(crate) type SharedFloats = Arc<[f32]>;
-
-#[cfg(test)]
-mod tests;

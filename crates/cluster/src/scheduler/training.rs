@@ -235,6 +235,7 @@ impl Scheduler {
 
     /// The part has been trained and evaluated.
     pub(super) fn part_over(&mut self, out: &mut Vec<SchedulerOutput>) {
+        out.push(SchedulerOutput::Notice(Notice::PartOver { part: self.part }));
         self.part = PartId(self.part.0 + 1);
         self.pool = Default::default();
         self.ledger.open_part(self.part);

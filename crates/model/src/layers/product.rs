@@ -74,29 +74,30 @@ pub fn multiply(out: ViewMut<'_>, accumulate: bool, left: View<'_>, right: View<
         out.rows,
         out.cols
     );
-    // SAFETY: the views were checked against their slices when made, so every entry that gemm reads or writes
-    // (shape and strides as given) lies inside; `out` is borrowed mutably, so it overlaps neither operand.
+    // The kernels like column-major results: the transpose of the row-major product, out' = right' * left'.
+    // SAFETY: the views were checked against their slices when made, so every entry that the kernel reads or
+    // writes (shape and strides as given) lies inside; `out` is borrowed mutably, so it overlaps neither operand.
     unsafe {
-        gemm::gemm(
-            out.rows,
+        gemm_f32::gemm::f32::get_gemm_fn()(
             out.cols,
+            out.rows,
             left.cols,
             out.values.as_mut_ptr(),
-            1,
             out.stride as isize,
+            1,
             accumulate,
-            left.values.as_ptr(),
-            left.col_stride as isize,
-            left.row_stride as isize,
             right.values.as_ptr(),
-            right.col_stride as isize,
             right.row_stride as isize,
+            right.col_stride as isize,
+            left.values.as_ptr(),
+            left.row_stride as isize,
+            left.col_stride as isize,
             1.0,
             1.0,
             false,
             false,
             false,
-            gemm::Parallelism::None,
+            gemm_common::Parallelism::None,
         );
     }
 }

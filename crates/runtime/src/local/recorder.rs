@@ -77,7 +77,6 @@ impl Recorder {
     pub(super) fn take(&mut self, notice: &Notice, scheduler: &Scheduler) -> Option<PartReport> {
         match notice {
             Notice::PartStarted { part, gear, .. } => {
-                let finished = self.close_part();
                 self.part_started = Instant::now();
                 self.part_samples = scheduler.samples().resolved();
                 self.online.clear();
@@ -87,8 +86,8 @@ impl Recorder {
                 self.progress.evaluating = false;
                 self.open =
                     Some(PartReport { part: part.0, name, gears: vec![*gear], ..PartReport::default() });
-                return finished;
             }
+            Notice::PartOver { .. } => return self.close_part(),
             Notice::Trained { report, .. } => {
                 // Predictions that are not finite are told by the refused gradient.
                 let _ = self.online.add(&report.predictions, &report.labels);

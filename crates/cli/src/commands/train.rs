@@ -1,0 +1,109 @@
+//! `gearshift train`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use gearshift_cluster::Outcome;
+use gearshift_runtime::{Checkpoint, Control, RunReport};
+
+use crate::commands::print;
+use crate::job::command::JobArgs;
+use crate::progress::Watcher;
+use crate::{tables, wiring};
+
+/// Trains a job; without a job file a demonstration on generated data.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gearshift train                                   the demonstration: generated data, two shifts
+  gearshift train job.toml                          a job of your own
+  gearshift train job.toml --set gear.start=gba     with a setting put over that of the file
+  gearshift train job.toml --resume                 go on from the job's newest checkpoint
+  gearshift train job.toml --json report.json       write the report as JSON
+
+Ctrl-C finishes the step, writes a checkpoint (if the job has a checkpoint folder) and the report; a second one
+ends at once. Exit code: 0 completed, 1 failed, 3 stopped before the end.")]
+pub(crate) struct Train {
+    #[command(flatten)]
+    job: JobArgs,
+    /// Go on from a checkpoint: a folder, or without a value the newest one in the job's checkpoint folder.
+    #[arg(long, value_name = "CHECKPOINT", num_args = 0..=1, default_missing_value = "")]
+    resume: Option<PathBuf>,
+    /// Write the report as JSON to this file (- for standard output, which then holds nothing else).
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Show neither progress nor tables.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// Runs it. The exit code.
+pub(crate) fn run(args: &Train) -> anyhow::Result<u8> {
+    let job = args.job.load()?;
+    let resume = match &args.resume {
+        Some(path) if path.as_os_str().is_empty() => {
+            let folder = job.checkpoint.folder.clone();
+            Some(folder.context("--resume without a path needs checkpoint.folder in the job")?)
+        }
+        other => other.clone(),
+    };
+    if let Some(path) = &resume {
+        let checkpoint = Checkpoint::open(path)?;
+        tracing::info!(
+            "going on from {} at step {}",
+            checkpoint.path().display(),
+            checkpoint.manifest().position.step
+        );
+    }
+    for warning in job.warnings() {
+        tracing::warn!("{warning}");
+    }
+    let data = wiring::open_data(&job)?;
+    let local = wiring::local_job(&job, data, resume)?;
+    let (control, inbox) = Control::new();
+    stop_on_interrupt(control.clone())?;
+    let mut watcher = Watcher::new(job.samples(), args.quiet);
+    let result = gearshift_runtime::run(&local, &inbox, &mut watcher);
+    watcher.finish();
+    drop(control);
+    let report = result?;
+    write(args, &job, &report)?;
+    match &report.outcome {
+        Outcome::Completed => Ok(0),
+        Outcome::Stopped => Ok(3),
+        Outcome::Failed(reason) => bail!("{reason}"),
+    }
+}
+
+/// The first interrupt stops after the step, the second at once.
+fn stop_on_interrupt(control: Control) -> anyhow::Result<()> {
+    let mut interrupts = 0;
+    ctrlc::set_handler(move || {
+        interrupts += 1;
+        if interrupts > 1 {
+            std::process::exit(130);
+        }
+        tracing::warn!("stopping after this step; interrupt again to end at once");
+        control.stop();
+    })
+    .context("cannot watch for interrupts")
+}
+
+fn write(args: &Train, job: &crate::job::Job, report: &RunReport) -> anyhow::Result<()> {
+    let to_output = args.json.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    for path in args.json.iter().chain(&job.output.json) {
+        let text = serde_json::to_string_pretty(report)? + "\n";
+        if path.as_os_str() == "-" {
+            print(&text)?;
+        } else {
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+    }
+    if !args.quiet && !to_output {
+        print(&tables::report(report))?;
+    }
+    Ok(())
+}
