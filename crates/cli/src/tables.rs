@@ -1,6 +1,6 @@
 //! Figures as text.
 
-use comfy_table::{Cell, CellAlignment, Table, presets::UTF8_HORIZONTAL_ONLY};
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 use gearshift_cluster::StalenessHistogram;
 use gearshift_runtime::RunReport;
 use gearshift_runtime::report::PartReport;
@@ -43,10 +43,13 @@ pub(crate) fn bytes(bytes: u64) -> String {
     }
 }
 
+/// A line under the header and nothing else.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
 /// A table whose columns but the first are right-aligned.
 pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.load_style(STYLE);
     table.set_header(header.iter().map(Cell::new));
     for row in rows {
         table.add_row(row.iter().map(Cell::new));

@@ -20,6 +20,7 @@ pub struct BlockCache {
 struct Blocks {
     by_place: BTreeMap<(PartId, u32), Arc<Batch>>,
     rows: u64,
+    starving: bool,
 }
 
 /// Rows that are not in the cache.
@@ -42,6 +43,7 @@ impl BlockCache {
     pub fn insert(&self, part: PartId, block: u32, batch: Arc<Batch>) {
         let mut blocks = self.lock();
         blocks.rows += batch.samples() as u64;
+        blocks.starving = false;
         blocks.by_place.insert((part, block), batch);
     }
 
@@ -60,13 +62,24 @@ impl BlockCache {
         self.changed.notify_all();
     }
 
-    /// Waits up to `limit` until fewer than `rows_max` rows are held. Whether that is so.
+    /// Says whether the scheduler has too few open rows to go on, until the next block comes. A gradient that is
+    /// held back keeps its whole block here, so the blocks can be many and the open rows few.
+    pub fn set_starving(&self, starving: bool) {
+        self.lock().starving = starving;
+        if starving {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits up to `limit` until fewer than `rows_max` rows are held, or too few of them are open. Whether that is
+    /// so.
     #[must_use]
     pub fn wait_for_room(&self, rows_max: u64, limit: Duration) -> bool {
         let blocks = self.lock();
-        let waited = self.changed.wait_timeout_while(blocks, limit, |blocks| blocks.rows >= rows_max);
-        let (blocks, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        blocks.rows < rows_max
+        let full = |blocks: &mut Blocks| blocks.rows >= rows_max && !blocks.starving;
+        let waited = self.changed.wait_timeout_while(blocks, limit, full);
+        let (mut blocks, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        !full(&mut blocks)
     }
 
     /// Copies rows out, in the order of the ranges.

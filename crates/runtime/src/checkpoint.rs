@@ -21,14 +21,14 @@ const MANIFEST_BYTES_MAX: u64 = 256 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     /// The file system said no.
-    #[error("checkpoint {}: cannot {action}: {source}", path.display())]
+    #[error("checkpoint {}: cannot {action}: {reason}", path.display())]
     Io {
         /// The path.
         path: PathBuf,
         /// What was tried.
         action: &'static str,
         /// Why it failed.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// There is no checkpoint.
     #[error("{}: no checkpoint here: expected {MANIFEST}, or folders step-* with one; a checkpoint without a manifest was never finished", .0.display())]
@@ -57,7 +57,7 @@ pub enum CheckpointError {
 
 fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> CheckpointError {
     let path = path.to_owned();
-    move |source| CheckpointError::Io { path, action, source }
+    move |reason| CheckpointError::Io { path, action, reason }
 }
 
 /// Writes one server's file of the checkpoint `id` under a temporary name.
@@ -212,6 +212,11 @@ impl Checkpoint {
         if manifest.format_version != FORMAT_VERSION {
             let got = manifest.format_version.to_string();
             return Err(damaged("format version", FORMAT_VERSION.to_string(), got));
+        }
+        // The checksum is over what is said; this is over how, so that not one byte may differ.
+        if serde_json::to_vec_pretty(&manifest).ok().as_deref() != Some(text.as_slice()) {
+            let (expected, got) = ("the text as it was written", "the same keys, written otherwise");
+            return Err(damaged("text", expected.to_owned(), got.to_owned()));
         }
         let checksum = seal(&manifest).unwrap_or_default();
         if checksum != manifest.checksum {

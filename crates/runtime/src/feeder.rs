@@ -1,14 +1,16 @@
 //! The thread that reads and parses ahead, in every gear.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::{Receiver, Sender, TryRecvError};
 use gearshift_cluster::SchedulerInput;
 use gearshift_data::{BadLine, BadLineLimit, BlockParser, BlockReader, DataError, DataSet, EVALUATION_PART};
 use gearshift_types::PartId;
 
 use crate::blocks::BlockCache;
+use crate::local::{RunError, panic_text};
 
 /// What the feeder is told.
 pub(crate) enum FeederCommand {
@@ -24,10 +26,10 @@ pub(crate) enum FeederNews {
     Input(SchedulerInput),
     /// How far the open part has been read: done and all, in the reader's unit.
     Position(u64, u64),
-    /// Bad lines of a finished part: how many, and the first ones.
-    BadLines(u64, Vec<BadLine>),
+    /// Bad lines of a part that has been read: how many, and the first ones.
+    BadLines(PartId, u64, Vec<BadLine>),
     /// The data cannot be read; the job ends.
-    Failed(DataError),
+    Failed(RunError),
 }
 
 /// Reads parts as told until it is stopped.
@@ -42,13 +44,21 @@ pub(crate) struct Feeder {
 
 impl Feeder {
     pub(crate) fn run(self) {
+        // Nobody else would say why there are no more samples.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.read_parts())) {
+            let text = format!("the thread that reads the data panicked: {}", panic_text(panic.as_ref()));
+            let _ = self.news.send(FeederNews::Failed(RunError::Role(text)));
+        }
+    }
+
+    fn read_parts(&self) {
         let mut next = self.commands.recv().ok();
         while let Some(FeederCommand::Open { part, skip_blocks }) = next {
             next = match self.feed(part, skip_blocks) {
                 Ok(Some(command)) => Some(command),
                 Ok(None) => self.commands.recv().ok(),
                 Err(error) => {
-                    let _ = self.news.send(FeederNews::Failed(error));
+                    let _ = self.news.send(FeederNews::Failed(error.into()));
                     self.commands.recv().ok()
                 }
             };
@@ -72,15 +82,17 @@ impl Feeder {
                 return Ok(Some(FeederCommand::Stop));
             }
             loop {
-                if let Ok(command) = self.commands.try_recv() {
-                    return Ok(Some(command));
+                match self.commands.try_recv() {
+                    Ok(command) => return Ok(Some(command)),
+                    Err(TryRecvError::Disconnected) => return Ok(Some(FeederCommand::Stop)),
+                    Err(TryRecvError::Empty) => {}
                 }
                 if self.cache.wait_for_room(self.rows_max, Duration::from_millis(50)) {
                     break;
                 }
             }
         }
-        let _ = self.news.send(FeederNews::BadLines(limit.bad(), limit.first().to_vec()));
+        let _ = self.news.send(FeederNews::BadLines(part, limit.bad(), limit.first().to_vec()));
         let _ = self.news.send(FeederNews::Input(SchedulerInput::PartRead { part }));
         Ok(None)
     }

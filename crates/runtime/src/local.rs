@@ -7,12 +7,14 @@ mod recorder;
 mod server_thread;
 mod worker_thread;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use gearshift_cluster::{Notice, SchedulerInput};
 use gearshift_coordination::Gear;
 use gearshift_data::DataError;
 use gearshift_embedding::BuildError;
 use gearshift_model::ModelOptionsError;
+
+pub(crate) use worker_thread::panic_text;
 
 use crate::checkpoint::CheckpointError;
 use crate::job::LocalJob;
@@ -111,7 +113,8 @@ impl Control {
     /// A control and its other end, for [`run`].
     #[must_use]
     pub fn new() -> (Self, Receiver<SchedulerInput>) {
-        let (sender, receiver) = bounded(64);
+        // Without a bound: an observer steers from the very thread that would have to make room.
+        let (sender, receiver) = unbounded();
         (Self(sender), receiver)
     }
 

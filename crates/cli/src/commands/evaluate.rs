@@ -18,13 +18,14 @@ use crate::{tables, wiring};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  gearshift evaluate runs/demo                      the newest checkpoint there, on the evaluation set or the last part
+  gearshift evaluate runs/demo                      the newest checkpoint there
   gearshift evaluate runs/demo/step-000000000384 --part 3
   gearshift evaluate runs/demo --set data.folder=/other/place --json")]
 pub(crate) struct Evaluate {
     /// A checkpoint, or a folder of checkpoints (the newest is taken).
     checkpoint: PathBuf,
-    /// Part of the training data, from 0. Default: the final evaluation set, or without one the last part.
+    /// Part of the training data, from 0. Default: the final evaluation set, or without one the part that the job
+    /// would train next; the last part (with a warning) when all are trained.
     #[arg(long)]
     part: Option<u32>,
     /// Put a value over that of the job in the checkpoint.
@@ -54,8 +55,15 @@ pub(crate) fn run(args: &Evaluate) -> anyhow::Result<()> {
         }
         Some(part) => (PartId(part), data.parts()[part as usize].clone()),
         None if data.has_evaluation() => (EVALUATION_PART, "evaluation set".to_owned()),
-        None => (PartId(parts - 1), data.parts()[parts as usize - 1].clone()),
+        None => {
+            let next = checkpoint.manifest().position.part.0;
+            let part = next.min(parts - 1);
+            (PartId(part), data.parts()[part as usize].clone())
+        }
     };
+    if part != EVALUATION_PART && part.0 < checkpoint.manifest().position.part.0 {
+        tracing::warn!("the checkpoint has been trained on {name}: its figures there are too good");
+    }
     let mut scorer = Scorer::open(&checkpoint, data.as_ref(), &job.model, &job.optimizer, job.seed)?;
     let (mut labels, mut predictions) = (Vec::new(), Vec::new());
     let progress = bar(1, "read");

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use gearshift_cluster::Outcome;
+use gearshift_data::options::DataKind;
 use gearshift_runtime::{Checkpoint, Control, RunReport};
 
 use crate::commands::print;
@@ -36,6 +37,9 @@ pub(crate) struct Train {
     #[arg(long)]
     quiet: bool,
 }
+
+/// Samples that the teacher's AUC is taken over.
+const TEACHER_SAMPLES: u64 = 200_000;
 
 /// Runs it. The exit code.
 pub(crate) fn run(args: &Train) -> anyhow::Result<u8> {
@@ -104,6 +108,22 @@ fn write(args: &Train, job: &crate::job::Job, report: &RunReport) -> anyhow::Res
     }
     if !args.quiet && !to_output {
         print(&tables::report(report))?;
+        print(&teacher(job, report))?;
     }
     Ok(())
+}
+
+/// How far from the best: the AUC of the generator's own probabilities on the part evaluated last.
+fn teacher(job: &crate::job::Job, report: &RunReport) -> String {
+    let evaluated = report.parts.iter().rev().find(|part| part.evaluation.is_some());
+    let Some(part) = evaluated.filter(|_| job.data.kind == DataKind::Generated) else { return String::new() };
+    let options = &job.data.generated;
+    let samples = TEACHER_SAMPLES.min(options.samples_per_part);
+    let best = gearshift_data::teacher_auc(options, job.seed, part.part + 1, samples);
+    let reached = part.evaluation.and_then(|evaluation| evaluation.auc);
+    format!(
+        "\nGenerated data: on {} the model reaches AUC {}; the generator's own probabilities reach {best:.4}.\n",
+        part.evaluated_on.as_deref().unwrap_or("-"),
+        tables::number(reached, 4),
+    )
 }

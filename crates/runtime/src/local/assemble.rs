@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use gearshift_cluster::{Position, Scheduler, Server, ServerInput, WorkerInput};
+use gearshift_cluster::{Scheduler, Server, ServerInput, WorkerInput};
 use gearshift_embedding::Shard;
 use gearshift_types::{ModelSpec, PartitionMap, ServerId, WorkerEpoch, WorkerId};
 
@@ -32,10 +32,14 @@ pub(super) struct Roles {
     pub(super) spec: Arc<ModelSpec>,
     pub(super) scheduler: Scheduler,
     pub(super) first_step: u64,
+    /// The checkpoint gone on from; its own folder, even if the job names the folder above.
+    pub(super) resumed_from: Option<String>,
     pub(super) workers: Vec<WorkerThread>,
     pub(super) servers: Vec<ServerThread>,
     pub(super) feeder: Feeder,
     pub(super) cache: Arc<BlockCache>,
+    /// With fewer open rows than this the feeder must go on, whatever it holds.
+    pub(super) rows_needed: u64,
     pub(super) over: Arc<AtomicBool>,
     pub(super) granted: Arc<AtomicU64>,
     pub(super) inbox: Receiver<ToDriver>,
@@ -47,7 +51,10 @@ pub(super) struct Roles {
 }
 
 /// The shards of a job and where it goes on from.
-fn shards(job: &LocalJob, spec: &Arc<ModelSpec>) -> Result<(Vec<Shard>, Option<Position>), RunError> {
+fn shards(
+    job: &LocalJob,
+    spec: &Arc<ModelSpec>,
+) -> Result<(Vec<Shard>, Option<Checkpoint>), RunError> {
     let map = PartitionMap::new(job.scheduler.servers);
     let checkpoint = job.resume.as_deref().map(Checkpoint::open).transpose()?;
     let mut shards = Vec::new();
@@ -58,19 +65,24 @@ fn shards(job: &LocalJob, spec: &Arc<ModelSpec>) -> Result<(Vec<Shard>, Option<P
             Some(checkpoint) => checkpoint.restore(spec, &job.update, map, server, job.seed)?,
         });
     }
-    Ok((shards, checkpoint.map(|checkpoint| checkpoint.manifest().position.clone())))
+    Ok((shards, checkpoint))
 }
 
-/// Rows that the feeder may be ahead: what the job says, and never less than the rules need to go on.
-fn rows_ahead(job: &LocalJob) -> u64 {
+/// Open rows with which every rule can go on.
+fn rows_needed(job: &LocalJob) -> u64 {
     let batch = job.scheduler.batch;
     let of_steps = 2 * u64::from(batch.global);
     let per_worker = u64::from(batch.local.max(batch.global / job.scheduler.workers.max(1)));
     let under_way = 4 * per_worker * u64::from(job.scheduler.workers);
     let k_batches = u64::from(job.scheduler.gears.k_batches.unwrap_or(0)) * u64::from(batch.local);
+    of_steps + under_way + k_batches
+}
+
+/// Rows that the feeder may hold: what the job says, and never less than the rules need to go on.
+fn rows_ahead(job: &LocalJob) -> u64 {
     let evaluation = 2 * u64::from(job.scheduler.evaluation_batch);
     let wanted = u64::from(job.prefetch_blocks) * u64::from(job.block_rows);
-    of_steps + under_way + k_batches + evaluation + wanted
+    rows_needed(job) + evaluation + wanted
 }
 
 pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
@@ -81,7 +93,9 @@ pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
     let folder = job.checkpoints.as_ref();
     let checkpoints =
         folder.map(|options| CheckpointFolder::create(&options.folder, options.keep)).transpose()?;
-    let (shards, resume) = shards(job, &spec)?;
+    let (shards, checkpoint) = shards(job, &spec)?;
+    let resumed_from = checkpoint.as_ref().map(|checkpoint| checkpoint.path().display().to_string());
+    let resume = checkpoint.map(|checkpoint| checkpoint.manifest().position.clone());
     let (first_step, trained) =
         resume.as_ref().map_or((0, 0), |position| (position.step.0, position.samples.resolved()));
 
@@ -124,6 +138,7 @@ pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
     Ok(Roles {
         scheduler: Scheduler::new(job.scheduler.clone(), resume),
         first_step,
+        resumed_from,
         workers: worker_threads.collect(),
         servers: server_threads.collect(),
         feeder: Feeder {
@@ -136,6 +151,7 @@ pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
         },
         spec,
         cache,
+        rows_needed: rows_needed(job),
         over,
         granted,
         inbox,

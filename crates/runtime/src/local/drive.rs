@@ -1,20 +1,20 @@
 //! Starts the threads and drives the scheduler on the calling one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, select};
+use crossbeam_channel::{Receiver, never, select};
 use gearshift_cluster::manifest::{FORMAT_VERSION, ManifestTable};
 use gearshift_cluster::{
     Manifest, Notice, Outcome, Position, SchedulerInput, SchedulerOutput, Server, ServerFile, ServerInput,
     ToServer, ToWorker, WorkerInput,
 };
 use gearshift_embedding::{Shard, ShardDigest, ShardSummary};
-use gearshift_types::{PARTITIONS, ServerId, Time, WorkerEpoch, WorkerId};
+use gearshift_types::{PARTITIONS, PartId, ServerId, Time, WorkerEpoch, WorkerId};
 
 use super::assemble::Roles;
 use super::recorder::Recorder;
@@ -35,7 +35,7 @@ pub(super) enum ToDriver {
     /// A server's file of a checkpoint is written.
     ShardWritten { id: u64, server: ServerId, written: ShardSummary },
     /// A role cannot go on.
-    Failed(String),
+    Failed(RunError),
 }
 
 /// The running job as its calling thread sees it.
@@ -50,10 +50,12 @@ struct Driver<'a> {
     written: BTreeMap<u64, BTreeMap<ServerId, ShardSummary>>,
     checkpoints: Vec<String>,
     log: Option<BufWriter<File>>,
+    parts_read: BTreeSet<PartId>,
     bad_lines: u64,
     first_bad_lines: Vec<String>,
     outcome: Option<Outcome>,
     error: Option<RunError>,
+    starving: bool,
     out: Vec<SchedulerOutput>,
 }
 
@@ -64,13 +66,38 @@ struct Threads {
     feeder: JoinHandle<()>,
 }
 
+/// What threads leave behind: shards, and where the time of servers and workers went.
+type Joined = (Vec<Server<Shard>>, BTreeMap<u32, ServerPhases>, BTreeMap<u32, WorkerPhases>);
+
+impl Threads {
+    /// Waits for all of them, also when one has panicked.
+    fn join(self) -> Result<Joined, RunError> {
+        let workers: Vec<_> = self.workers.into_iter().map(JoinHandle::join).collect();
+        let feeder = self.feeder.join();
+        let servers: Vec<_> = self.servers.into_iter().map(JoinHandle::join).collect();
+        let panicked = |role: String| RunError::Role(format!("{role} panicked"));
+        feeder.map_err(|_| panicked("the thread that reads the data".to_owned()))?;
+        let mut worker_phases = BTreeMap::new();
+        for (worker, phases) in (0..).zip(workers) {
+            worker_phases.insert(worker, phases.map_err(|_| panicked(format!("worker {worker}")))?);
+        }
+        let (mut shards, mut server_phases) = (Vec::new(), BTreeMap::new());
+        for (server, joined) in (0..).zip(servers) {
+            let (machine, phases) = joined.map_err(|_| panicked(format!("server {server}")))?;
+            server_phases.insert(server, phases);
+            shards.push(machine);
+        }
+        Ok((shards, server_phases, worker_phases))
+    }
+}
+
 pub(super) fn drive(
     job: &LocalJob,
     mut roles: Roles,
     control: &Receiver<SchedulerInput>,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunError> {
-    let log = open_log(job)?;
+    let log = open_log(job, roles.resumed_from.clone())?;
     let threads = start(&mut roles)?;
     let mut driver = Driver {
         recorder: Recorder::new(job.data.parts(), job.scheduler.parts),
@@ -80,10 +107,12 @@ pub(super) fn drive(
         written: BTreeMap::new(),
         checkpoints: Vec::new(),
         log,
+        parts_read: BTreeSet::new(),
         bad_lines: 0,
         first_bad_lines: Vec::new(),
         outcome: None,
         error: None,
+        starving: false,
         out: Vec::new(),
         job,
         roles,
@@ -98,7 +127,7 @@ fn log_error(job: &LocalJob, error: impl std::fmt::Display) -> RunError {
     RunError::CommitLog { path, message: error.to_string() }
 }
 
-fn open_log(job: &LocalJob) -> Result<Option<BufWriter<File>>, RunError> {
+fn open_log(job: &LocalJob, resumed_from: Option<String>) -> Result<Option<BufWriter<File>>, RunError> {
     let Some(path) = &job.commit_log else { return Ok(None) };
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|error| log_error(job, error))?;
@@ -110,7 +139,7 @@ fn open_log(job: &LocalJob) -> Result<Option<BufWriter<File>>, RunError> {
         job_name: job.name.clone(),
         job: job.toml.clone(),
         servers: job.scheduler.servers,
-        resumed_from: job.resume.as_ref().map(|path| path.display().to_string()),
+        resumed_from,
     };
     write_line(&mut log, &LogLine::Header(header)).map_err(|error| log_error(job, error))?;
     Ok(Some(log))
@@ -155,18 +184,23 @@ impl Driver<'_> {
     }
 
     fn run(&mut self, control: &Receiver<SchedulerInput>) {
-        let (inbox, news) = (self.roles.inbox.clone(), self.roles.news.clone());
+        let (inbox, mut news) = (self.roles.inbox.clone(), self.roles.news.clone());
+        let mut control = control.clone();
         while self.outcome.is_none() && self.error.is_none() {
             select! {
                 recv(inbox) -> message => match message {
                     Ok(message) => self.take(message),
                     Err(_) => self.error = Some(RunError::Role("all roles have ended".to_owned())),
                 },
-                recv(news) -> message => if let Ok(message) = message { self.take_news(message) },
+                recv(news) -> message => match message {
+                    Ok(message) => self.take_news(message),
+                    // It has said why.
+                    Err(_) => news = never(),
+                },
                 recv(control) -> input => match input {
                     Ok(input) => self.handle(input),
-                    // Nobody steers any more; do not spin on the closed channel.
-                    Err(_) => thread::sleep(Duration::from_millis(1)),
+                    // Nobody steers any more.
+                    Err(_) => control = never(),
                 },
                 default(TICK) => {}
             }
@@ -182,7 +216,7 @@ impl Driver<'_> {
             ToDriver::ShardWritten { id, server, written } => {
                 self.written.entry(id).or_default().insert(server, written);
             }
-            ToDriver::Failed(text) => self.error = Some(RunError::Role(text)),
+            ToDriver::Failed(error) => self.error = Some(error),
         }
     }
 
@@ -190,7 +224,9 @@ impl Driver<'_> {
         match news {
             FeederNews::Input(input) => self.handle(input),
             FeederNews::Position(done, all) => self.recorder.progress.read = (done, all),
-            FeederNews::BadLines(count, first) => {
+            // A part is read to be evaluated on and again to be trained: count its bad lines once.
+            FeederNews::BadLines(part, ..) if !self.parts_read.insert(part) => {}
+            FeederNews::BadLines(_, count, first) => {
                 self.bad_lines += count;
                 let room = 10_usize.saturating_sub(self.first_bad_lines.len());
                 self.first_bad_lines.extend(
@@ -200,7 +236,7 @@ impl Driver<'_> {
                         .map(|line| format!("{}:{}: {}", line.file.display(), line.line, line.reason)),
                 );
             }
-            FeederNews::Failed(error) => self.error = Some(error.into()),
+            FeederNews::Failed(error) => self.error = Some(error),
         }
     }
 
@@ -232,6 +268,12 @@ impl Driver<'_> {
             self.carry_out(output);
         }
         self.out = out;
+        let enough = self.recorder.progress.evaluating
+            || self.roles.scheduler.samples_left() >= self.roles.rows_needed;
+        if !enough || self.starving {
+            self.starving = !enough;
+            self.roles.cache.set_starving(!enough);
+        }
     }
 
     fn carry_out(&mut self, output: SchedulerOutput) {
@@ -323,33 +365,27 @@ impl Driver<'_> {
     fn end(mut self, threads: Threads) -> Result<RunReport, RunError> {
         let seconds = self.started.elapsed().as_secs_f64();
         self.roles.over.store(true, Ordering::Relaxed);
-        self.tell_servers(&ToServer::Stop);
         if let Some(part) = self.recorder.stop(&self.roles.scheduler) {
             self.observer.part(&part);
         }
         self.observer.progress(self.recorder.refresh(&self.roles.scheduler));
         let Roles { scheduler, cache, inbox, news, to_workers, to_servers, to_feeder, .. } = self.roles;
         // With the channels gone nobody can wait for anybody.
-        drop((inbox, news, to_workers, to_servers, to_feeder));
+        drop((inbox, news, to_workers, to_feeder));
+        for server in &to_servers {
+            let _ = server.try_send(ServerInput::Scheduler(ToServer::Stop));
+        }
+        drop(to_servers);
         cache.clear();
-        let mut server_phases = BTreeMap::new();
-        let mut shards = Vec::new();
-        for (server, thread) in (0..).zip(threads.servers) {
-            let joined = thread.join();
-            let (machine, phases) =
-                joined.map_err(|_| RunError::Role(format!("server {server} panicked")))?;
-            server_phases.insert(server, phases);
-            shards.push(machine);
-        }
-        let worker_phases = (0..).zip(threads.workers.into_iter().filter_map(|thread| thread.join().ok()));
-        let worker_phases: BTreeMap<u32, WorkerPhases> = worker_phases.collect();
-        let _ = threads.feeder.join();
-        if let Some(log) = self.log.as_mut() {
-            log.flush().map_err(|error| log_error(self.job, error))?;
-        }
+        let (shards, server_phases, worker_phases) = match threads.join() {
+            Ok(joined) => joined,
+            Err(error) => return Err(self.error.unwrap_or(error)),
+        };
+        let flushed = self.log.as_mut().map_or(Ok(()), |log| log.flush());
         if let Some(error) = self.error {
             return Err(error);
         }
+        flushed.map_err(|error| log_error(self.job, error))?;
         let (tables, dense_digest) = tables(&shards);
         let samples = *scheduler.samples();
         Ok(RunReport {

@@ -1,5 +1,6 @@
 //! A server's thread: drives the server machine over a real shard and writes its checkpoint files.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -8,7 +9,9 @@ use gearshift_cluster::{SchedulerInput, Server, ServerInput, ServerOutput, ToSer
 use gearshift_embedding::Shard;
 use gearshift_types::{ServerId, WorkerEpoch};
 
+use super::RunError;
 use super::drive::ToDriver;
+use super::worker_thread::panic_text;
 use crate::checkpoint;
 use crate::report::ServerPhases;
 
@@ -24,7 +27,22 @@ pub(super) struct ServerThread {
 
 impl ServerThread {
     /// Serves until it is told to stop. Gives back the shard.
+    ///
+    /// # Panics
+    /// When the shard does; the driver has been told, for nobody else would miss this server.
     pub(super) fn run(mut self) -> (Server<Shard>, ServerPhases) {
+        let served = catch_unwind(AssertUnwindSafe(|| self.serve()));
+        match served {
+            Ok(phases) => (self.server, phases),
+            Err(panic) => {
+                let text = format!("server {} panicked: {}", self.id, panic_text(panic.as_ref()));
+                let _ = self.scheduler.send(ToDriver::Failed(RunError::Role(text)));
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    fn serve(&mut self) -> ServerPhases {
         let mut phases = ServerPhases::default();
         let mut out = Vec::new();
         let mut since = Instant::now();
@@ -45,7 +63,7 @@ impl ServerThread {
                 break;
             }
         }
-        (self.server, phases)
+        phases
     }
 
     fn carry_out(&mut self, out: &mut Vec<ServerOutput>) -> bool {
@@ -62,23 +80,31 @@ impl ServerThread {
                     stopped |= self.scheduler.send(ToDriver::Input(input)).is_err();
                 }
                 ServerOutput::Checkpoint { id } => {
-                    let message = match &self.checkpoints {
-                        None => ToDriver::Failed(format!("server {}: no checkpoint folder", self.id)),
-                        Some(folder) => match checkpoint::write_shard(folder, id, self.server.store()) {
-                            Ok(written) => ToDriver::ShardWritten { id, server: self.id, written },
-                            Err(error) => ToDriver::Failed(error.to_string()),
-                        },
-                    };
-                    let _ = self.scheduler.send(message);
-                    let input = SchedulerInput::CheckpointWritten { server: self.id, id };
-                    stopped |= self.scheduler.send(ToDriver::Input(input)).is_err();
+                    for message in self.checkpoint(id) {
+                        stopped |= self.scheduler.send(message).is_err();
+                    }
                 }
                 ServerOutput::Failed(text) => {
-                    let _ = self.scheduler.send(ToDriver::Failed(text));
+                    let _ = self.scheduler.send(ToDriver::Failed(RunError::Role(text)));
                 }
                 ServerOutput::Stopped => stopped = true,
             }
         }
         stopped
+    }
+
+    /// Writes the shard. What the driver is to be told, in order.
+    fn checkpoint(&self, id: u64) -> Vec<ToDriver> {
+        let Some(folder) = &self.checkpoints else {
+            let text = format!("server {}: no checkpoint folder", self.id);
+            return vec![ToDriver::Failed(RunError::Role(text))];
+        };
+        match checkpoint::write_shard(folder, id, self.server.store()) {
+            Ok(written) => {
+                let input = SchedulerInput::CheckpointWritten { server: self.id, id };
+                vec![ToDriver::ShardWritten { id, server: self.id, written }, ToDriver::Input(input)]
+            }
+            Err(error) => vec![ToDriver::Failed(error.into())],
+        }
     }
 }

@@ -25,10 +25,15 @@ const RESTARTS_MAX: u32 = 3;
 /// Pause before a life after such a panic.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
+/// A straggler looks this often whether the job is over.
+const STRAGGLE_SLICE: Duration = Duration::from_millis(50);
+
 /// How a life ended.
 enum End {
     /// The job is over.
     Stopped,
+    /// The scheduler had not heard of it for too long.
+    Expelled,
     /// An injected fault.
     Fault(Fault),
 }
@@ -68,6 +73,7 @@ impl WorkerThread {
             let life = catch_unwind(AssertUnwindSafe(|| self.live(epoch)));
             let (reason, pause) = match life {
                 Ok(End::Stopped) => return self.phases,
+                Ok(End::Expelled) => ("was taken as dead".to_owned(), Some(Duration::ZERO)),
                 Ok(End::Fault(fault)) => ("left (injected fault)".to_owned(), fault.rejoin),
                 Err(panic) => match panic.downcast::<InjectedPanic>() {
                     Ok(injected) => ("panicked (injected fault)".to_owned(), injected.0.rejoin),
@@ -94,7 +100,7 @@ impl WorkerThread {
             if self.over.load(Ordering::Relaxed) {
                 return false;
             }
-            std::thread::sleep(Duration::from_millis(20).min(until - Instant::now()));
+            std::thread::sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
         }
         !self.over.load(Ordering::Relaxed)
     }
@@ -106,14 +112,14 @@ impl WorkerThread {
         let mut out = Vec::new();
         worker.handle(WorkerInput::Started, &mut out);
         loop {
-            if self.carry_out(&mut worker, &mut indexer, &mut out) {
-                return End::Stopped;
+            if let Some(end) = self.carry_out(&mut worker, &mut indexer, &mut out) {
+                return end;
             }
             while let Ok((to, input)) = self.inbox.try_recv() {
                 if to == epoch {
                     worker.handle(input, &mut out);
-                    if self.carry_out(&mut worker, &mut indexer, &mut out) {
-                        return End::Stopped;
+                    if let Some(end) = self.carry_out(&mut worker, &mut indexer, &mut out) {
+                        return end;
                     }
                 }
             }
@@ -158,11 +164,23 @@ impl WorkerThread {
         self.phases.compute += took.as_secs_f64();
         if trains && self.slow > 1.0 {
             let began = Instant::now();
-            std::thread::sleep(took.mul_f64(self.slow - 1.0));
+            self.straggle(took.mul_f64(self.slow - 1.0));
             self.phases.straggle += began.elapsed().as_secs_f64();
         }
         self.batches += u64::from(trains);
         fault.map(End::Fault)
+    }
+
+    /// Sleeps, but not beyond the end of the job.
+    fn straggle(&self, time: Duration) {
+        let until = Instant::now() + time;
+        while !self.over.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(STRAGGLE_SLICE));
+        }
     }
 
     fn fault_due(&mut self) -> Option<Fault> {
@@ -174,20 +192,29 @@ impl WorkerThread {
         Some(self.faults.swap_remove(due))
     }
 
-    /// Does what the machine says, until it says no more. Whether it is over.
-    fn carry_out(&mut self, worker: &mut Worker, indexer: &mut Indexer, out: &mut Vec<WorkerOutput>) -> bool {
+    /// Does what the machine says, until it says no more. How its life ends, if it does.
+    fn carry_out(
+        &mut self,
+        worker: &mut Worker,
+        indexer: &mut Indexer,
+        out: &mut Vec<WorkerOutput>,
+    ) -> Option<End> {
         let began = Instant::now();
         let mut loading = 0.0;
         let mut todo: VecDeque<WorkerOutput> = out.drain(..).collect();
-        let mut over = false;
+        let mut end = None;
         while let Some(output) = todo.pop_front() {
             match output {
                 WorkerOutput::Scheduler(input) => {
-                    over |= self.scheduler.send(ToDriver::Input(input)).is_err();
+                    if self.scheduler.send(ToDriver::Input(input)).is_err() {
+                        end = Some(End::Stopped);
+                    }
                 }
                 WorkerOutput::Server { server, input } => {
                     let server = self.servers.get(server.0 as usize);
-                    over |= server.is_none_or(|server| server.send(input).is_err());
+                    if server.is_none_or(|server| server.send(input).is_err()) {
+                        end = Some(End::Stopped);
+                    }
                 }
                 WorkerOutput::Load(ranges) => {
                     let began = Instant::now();
@@ -200,16 +227,18 @@ impl WorkerThread {
                     worker.handle(input, out);
                     todo.extend(out.drain(..));
                 }
-                WorkerOutput::Stopped => over = true,
+                WorkerOutput::Expelled => end = Some(End::Expelled),
+                WorkerOutput::Stopped => end = Some(End::Stopped),
             }
         }
         self.phases.load += loading;
         self.phases.other += began.elapsed().as_secs_f64() - loading;
-        over
+        end
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+/// What a panic says.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
