@@ -42,6 +42,8 @@ pub enum ToWorker {
     Train(Assignment),
     /// Predict this.
     Evaluate(EvaluationTask),
+    /// This life of it is taken as dead: what it was granted is trained by others, what it says is ignored.
+    Expelled,
     /// The job is over.
     Stop,
 }
@@ -145,6 +147,8 @@ pub enum WorkerOutput {
         /// What.
         input: ServerInput,
     },
+    /// The scheduler takes this life for dead: end it and start the next one, with a newer epoch.
+    Expelled,
     /// It is over.
     Stopped,
 }

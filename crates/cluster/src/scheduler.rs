@@ -188,6 +188,9 @@ impl Scheduler {
         if self.phase == Phase::Over {
             return;
         }
+        if let Some((worker, epoch)) = said_by(&input).filter(|&(who, epoch)| !self.workers.is(who, epoch)) {
+            return out.push(SchedulerOutput::Worker { worker, epoch, message: ToWorker::Expelled });
+        }
         match input {
             SchedulerInput::Joined { worker, epoch } => self.worker_joined(worker, epoch, out),
             SchedulerInput::Left { worker, epoch, reason } => self.worker_left(worker, epoch, &reason, out),
@@ -251,5 +254,17 @@ impl Scheduler {
     /// Seconds of the job so far, earlier runs included.
     fn elapsed_seconds(&self) -> f64 {
         self.seconds_before + (self.now - self.started).as_secs_f64()
+    }
+}
+
+/// The life of a worker that has joined before it says such a thing.
+fn said_by(input: &SchedulerInput) -> Option<(WorkerId, WorkerEpoch)> {
+    match *input {
+        SchedulerInput::Seen { worker, epoch }
+        | SchedulerInput::Requested { worker, epoch }
+        | SchedulerInput::Pushed { worker, epoch, .. }
+        | SchedulerInput::GradientRefused { worker, epoch, .. }
+        | SchedulerInput::Evaluated { worker, epoch, .. } => Some((worker, epoch)),
+        _ => None,
     }
 }

@@ -133,6 +133,12 @@ impl Worker {
                 self.begin(Task::Evaluate(task));
                 out.push(WorkerOutput::Load(ranges));
             }
+            WorkerInput::Scheduler(ToWorker::Expelled) => {
+                self.stopping = true;
+                self.stages.clear();
+                self.unacknowledged.clear();
+                out.push(WorkerOutput::Expelled);
+            }
             WorkerInput::Scheduler(ToWorker::Stop) => {
                 self.stopping = true;
                 out.push(WorkerOutput::Stopped);
@@ -143,9 +149,6 @@ impl Worker {
                 self.request_if_due(out);
             }
             WorkerInput::Rows { server, pull, reply } => {
-                if reply.dense.is_some() {
-                    self.dense.received(server, reply.version);
-                }
                 if let Some(stage) = self.stages.iter_mut().find(|stage| stage.pull == pull)
                     && let Some(slot) = stage.replies.get_mut(server.0 as usize)
                 {
@@ -233,6 +236,7 @@ impl Worker {
     /// Pulls for the batch whose samples have just been loaded: the oldest that has none.
     fn pull(&mut self, batch: IndexedBatch, out: &mut Vec<WorkerOutput>) {
         let (worker, epoch) = (self.id, self.epoch);
+        let known = self.dense_known();
         let Some(stage) = self.stages.iter_mut().find(|stage| stage.loaded.is_none()) else { return };
         let min_step = match &stage.task {
             Task::Train(assignment) => assignment.min_step,
@@ -240,7 +244,7 @@ impl Worker {
         };
         let route = Route::new(&batch, self.map);
         for server in (0..self.map.servers()).map(ServerId) {
-            let request = route.request(&batch, server, self.dense.known(server));
+            let request = route.request(&batch, server, known[server.0 as usize]);
             let input = ServerInput::Pull { worker, epoch, pull: stage.pull, request, min_step };
             out.push(WorkerOutput::Server { server, input });
         }
@@ -248,6 +252,18 @@ impl Worker {
         if self.options.pull_ahead {
             self.request_if_due(out);
         }
+    }
+
+    /// The version of each server's dense range that the copy will have once all pulled batches are computed, in
+    /// their order; `None` where a reply is missing. Replies may come in another order: a pull may wait at the server.
+    fn dense_known(&self) -> Vec<Option<Step>> {
+        let mut known = self.dense.known().to_vec();
+        for stage in self.stages.iter().filter(|stage| stage.loaded.is_some()) {
+            for (known, reply) in known.iter_mut().zip(&stage.replies) {
+                *known = reply.as_ref().map(|reply| reply.version);
+            }
+        }
+        known
     }
 
     fn push(

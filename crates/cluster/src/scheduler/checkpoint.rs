@@ -115,15 +115,25 @@ impl Scheduler {
 
     /// Ends the job with a last checkpoint; one that is being written is finished before.
     pub(super) fn finish_with_checkpoint(&mut self, outcome: Outcome, out: &mut Vec<SchedulerOutput>) {
-        if !self.options.checkpoints {
-            return self.finish(outcome, out);
-        }
         self.phase = Phase::Ending;
         self.rule = None;
         self.checkpoints.ends_with = Some(outcome);
-        if self.checkpoints.open.is_none() {
+        if !self.options.checkpoints {
+            self.finish_once_scaled(out);
+        } else if self.checkpoints.open.is_none() {
             self.checkpoints.last_taken = true;
             self.take_checkpoint(out);
+        }
+    }
+
+    /// Servers stop when told so: a commit that still waits for its scale would be lost.
+    fn finish_once_scaled(&mut self, out: &mut Vec<SchedulerOutput>) {
+        if self.norms.is_empty()
+            && self.phase == Phase::Ending
+            && !self.options.checkpoints
+            && let Some(outcome) = self.checkpoints.ends_with.take()
+        {
+            self.finish(outcome, out);
         }
     }
 
@@ -146,6 +156,7 @@ impl Scheduler {
             let scale = clip_scale(&norms.partials, limit);
             self.norms.remove(&step);
             out.push(SchedulerOutput::Servers(ToServer::Scale { step, scale }));
+            self.finish_once_scaled(out);
         }
     }
 }

@@ -39,7 +39,7 @@ impl Scheduler {
             shifting.to = to;
             return out.push(SchedulerOutput::Notice(Notice::Warning(text)));
         }
-        if to == self.gear || self.shifting.is_some() {
+        if to == self.gear {
             if planned {
                 self.shifts_done += 1;
             } else {

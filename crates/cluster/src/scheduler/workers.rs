@@ -6,7 +6,7 @@ use gearshift_coordination::Event;
 use gearshift_types::{BatchId, Time, WorkerEpoch, WorkerId};
 
 use super::{LeaseState, Phase, Scheduler};
-use crate::messages::{Notice, Outcome, SchedulerOutput, ToServer};
+use crate::messages::{Notice, Outcome, SchedulerOutput, ToServer, ToWorker};
 
 /// One live worker.
 #[derive(Clone, Copy, Debug)]
@@ -187,6 +187,7 @@ impl Scheduler {
         for (worker, epoch) in silent {
             let reason = format!("not seen for {:?}, its lease has ended", self.options.lease);
             self.worker_left(worker, epoch, &reason, out);
+            out.push(SchedulerOutput::Worker { worker, epoch, message: ToWorker::Expelled });
         }
         self.end_leases_that_hold_up_a_drain(out);
         self.checkpoint_if_due(out);

@@ -141,21 +141,15 @@ impl DenseCopy {
         Self { known: vec![None; ranges.len()], ranges, shared: None, joined }
     }
 
-    /// The version of a server's range that has arrived.
-    pub(super) fn known(&self, server: ServerId) -> Option<Step> {
-        self.known[server.0 as usize]
+    /// The version of each server's range in the copy.
+    pub(super) fn known(&self) -> &[Option<Step>] {
+        &self.known
     }
 
-    /// A reply with that version has arrived; it is taken over when its batch is computed.
-    pub(super) fn received(&mut self, server: ServerId, version: Step) {
-        if let Some(known) = self.known.get_mut(server.0 as usize) {
-            *known = Some(version);
-        }
-    }
-
-    /// Takes over the ranges that came with a batch's replies.
+    /// Takes over the ranges that came with the replies of a batch that is about to be computed.
     pub(super) fn update(&mut self, replies: &[PullReply]) {
-        for (range, reply) in self.ranges.iter().zip(replies) {
+        for ((range, known), reply) in self.ranges.iter().zip(&mut self.known).zip(replies) {
+            *known = Some(reply.version);
             match &reply.dense {
                 Some(dense) if self.ranges.len() == 1 => self.shared = Some(Arc::clone(dense)),
                 Some(dense) => self.joined[range.clone()].copy_from_slice(dense),
