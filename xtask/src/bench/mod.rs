@@ -6,13 +6,15 @@
 //!
 //! # What the two sides print
 //! One JSON object a line on standard output; other lines and other fields are ignored.
-//! - ours, `cargo bench -p gearshift --bench train -- --json --seconds S`: `{"case":"w1","batch":1024,"workers":1,
-//!   "samples_per_s":31000.0}`, optionally `"shape":"26 x 100k, dim 16, 400-400-400"`. One line per case and window
-//!   of `S` seconds.
+//! - ours, `cargo bench -p gearshift --bench train -- --json --seconds S --batches B,.. --workers N --cores N`:
+//!   `{"case":"gba","batch":1024,"workers":1,"update":2048,"samples_per_s":31000.0,"samples_per_cpu_s":30000.0,
+//!   "roofline_samples_per_s":40000.0,"roofline_samples_per_cpu_s":40000.0,"roofline_gflop_per_cpu_s":150.0}`,
+//!   optionally `"shape":"26 x 100k, dim 16, 400-400-400"`. One line per case and window of `S` seconds.
 //! - PyTorch, `bench/peers/deepfm_torch.py --threads T --windows 1 --seconds S --batches B...`:
-//!   `{"batch":1024,"threads":1,"samples_per_s":31000}`, one line per batch size.
+//!   `{"batch":1024,"threads":1,"samples_per_s":31000,"samples_per_cpu_s":31000}`, one line per batch size.
 //!
-//! A line of ours is set against the line of the peer with the same batch size and as many threads as we have workers.
+//! A line of ours is set against the line of the peer with the same batch size and as many threads as we have
+//! workers, both held to that many cores. Ours has a server, a reader and the scheduler on them besides the workers.
 
 mod machine;
 mod table;
@@ -40,6 +42,9 @@ pub struct BenchArgs {
     /// Rounds of the training benchmark, each with windows of both sides.
     #[arg(long, default_value_t = 5)]
     pub rounds: u32,
+    /// Samples of a training batch.
+    #[arg(long, value_delimiter = ',', default_value = "1024,4096")]
+    pub batches: Vec<u32>,
 }
 
 /// Benchmarks that print for themselves: name and package.
