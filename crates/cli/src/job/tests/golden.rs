@@ -142,7 +142,7 @@ fn the_demonstration_and_every_example_load() {
             let loaded = Job::parse("example", &text, &examples, &[]);
             // Data that an example names may not be on this machine; all else must be right.
             let wrong: Vec<String> = loaded.err().map_or_else(Vec::new, |problems| {
-                let wrong = problems.iter().filter(|problem| !problem.what.contains("No such file"));
+                let wrong = problems.iter().filter(|problem| !problem.what.contains("no such file"));
                 wrong.map(|problem| format!("{problem:?}")).collect()
             });
             assert_eq!(wrong, Vec::<String>::new(), "{}", path.display());
