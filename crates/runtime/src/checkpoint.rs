@@ -88,7 +88,7 @@ pub struct CheckpointFolder {
 
 impl CheckpointFolder {
     /// Opens or makes a folder that keeps the last `keep` checkpoints; clears away what a killed run left half
-    /// written.
+    /// written. A checkpoint that was put aside for another one of its step is put back.
     ///
     /// # Errors
     /// When it cannot be made or read.
@@ -96,6 +96,13 @@ impl CheckpointFolder {
         fs::create_dir_all(folder).map_err(io(folder, "create folder"))?;
         for entry in fs::read_dir(folder).map_err(io(folder, "list"))?.flatten() {
             if entry.file_name().to_string_lossy().starts_with("writing-") {
+                if let Ok(aside) = Checkpoint::open_exactly(&entry.path())
+                    && let path = step_folder(folder, &aside.manifest)
+                    && !path.exists()
+                {
+                    fs::rename(&aside.path, &path).map_err(io(&path, "rename"))?;
+                    continue;
+                }
                 fs::remove_dir_all(entry.path()).map_err(io(&entry.path(), "remove"))?;
             }
         }
@@ -127,7 +134,7 @@ impl CheckpointFolder {
         file.sync_all().map_err(io(&temporary, "sync"))?;
         fs::rename(&temporary, writing.join(MANIFEST)).map_err(io(&temporary, "rename"))?;
         sync_folder(&writing)?;
-        let path = self.folder.join(format!("step-{:012}", manifest.position.step.0));
+        let path = step_folder(&self.folder, manifest);
         let replaced = self.folder.join(format!("writing-{id}-replaced"));
         if path.exists() {
             fs::rename(&path, &replaced).map_err(io(&path, "rename"))?;
@@ -152,6 +159,11 @@ impl CheckpointFolder {
         }
         Ok(())
     }
+}
+
+/// The name by which a checkpoint exists.
+fn step_folder(folder: &Path, manifest: &Manifest) -> PathBuf {
+    folder.join(format!("step-{:012}", manifest.position.step.0))
 }
 
 fn sync_folder(folder: &Path) -> Result<(), CheckpointError> {
@@ -195,6 +207,11 @@ impl Checkpoint {
             let none = || CheckpointError::None(path.to_owned());
             list(path).map_err(|_| none())?.pop().ok_or_else(none)?
         };
+        Self::open_exactly(&path)
+    }
+
+    /// Opens the checkpoint in a folder of its own.
+    fn open_exactly(path: &Path) -> Result<Self, CheckpointError> {
         let manifest_path = path.join(MANIFEST);
         let size = fs::metadata(&manifest_path).map_err(io(&manifest_path, "read"))?.len();
         let damaged = |what: &str, expected: String, got: String| CheckpointError::Damaged {
@@ -228,7 +245,7 @@ impl Checkpoint {
                 return Err(damaged("file name", expected, format!("{:?}", file.name)));
             }
         }
-        Ok(Self { path, manifest })
+        Ok(Self { path: path.to_owned(), manifest })
     }
 
     /// Its folder.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use gearshift_cluster::{Scheduler, Server, ServerInput, WorkerInput};
+use gearshift_cluster::{Position, Scheduler, Server, ServerInput, WorkerInput};
 use gearshift_embedding::Shard;
 use gearshift_types::{ModelSpec, PartitionMap, ServerId, WorkerEpoch, WorkerId};
 
@@ -50,11 +50,11 @@ pub(super) struct Roles {
     pub(super) checkpoints: Option<CheckpointFolder>,
 }
 
-/// The shards of a job and where it goes on from.
-fn shards(
-    job: &LocalJob,
-    spec: &Arc<ModelSpec>,
-) -> Result<(Vec<Shard>, Option<Checkpoint>), RunError> {
+/// A checkpoint that is gone on from, by its own folder, and where it stood.
+type Resumed = (String, Position);
+
+/// The shards of a job, and the checkpoint and position that it goes on from.
+fn shards(job: &LocalJob, spec: &Arc<ModelSpec>) -> Result<(Vec<Shard>, Option<Resumed>), RunError> {
     let map = PartitionMap::new(job.scheduler.servers);
     let checkpoint = job.resume.as_deref().map(Checkpoint::open).transpose()?;
     let mut shards = Vec::new();
@@ -65,7 +65,9 @@ fn shards(
             Some(checkpoint) => checkpoint.restore(spec, &job.update, map, server, job.seed)?,
         });
     }
-    Ok((shards, checkpoint))
+    let resumed = checkpoint
+        .map(|checkpoint| (checkpoint.path().display().to_string(), checkpoint.manifest().position.clone()));
+    Ok((shards, resumed))
 }
 
 /// Open rows with which every rule can go on.
@@ -85,6 +87,22 @@ fn rows_ahead(job: &LocalJob) -> u64 {
     rows_needed(job) + evaluation + wanted
 }
 
+fn feeder(
+    job: &LocalJob,
+    cache: &Arc<BlockCache>,
+    commands: Receiver<FeederCommand>,
+    news: Sender<FeederNews>,
+) -> Feeder {
+    Feeder {
+        data: Arc::clone(&job.data),
+        cache: Arc::clone(cache),
+        rows_max: rows_ahead(job),
+        bad_line_share_max: job.bad_line_share_max,
+        commands,
+        news,
+    }
+}
+
 pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
     let schema = job.data.schema();
     let model = gearshift_model::build(&job.model, &schema.features, &schema.tables, schema.dense.len())?;
@@ -93,9 +111,8 @@ pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
     let folder = job.checkpoints.as_ref();
     let checkpoints =
         folder.map(|options| CheckpointFolder::create(&options.folder, options.keep)).transpose()?;
-    let (shards, checkpoint) = shards(job, &spec)?;
-    let resumed_from = checkpoint.as_ref().map(|checkpoint| checkpoint.path().display().to_string());
-    let resume = checkpoint.map(|checkpoint| checkpoint.manifest().position.clone());
+    let (shards, resumed) = shards(job, &spec)?;
+    let (resumed_from, resume) = resumed.unzip();
     let (first_step, trained) =
         resume.as_ref().map_or((0, 0), |position| (position.step.0, position.samples.resolved()));
 
@@ -141,14 +158,7 @@ pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
         resumed_from,
         workers: worker_threads.collect(),
         servers: server_threads.collect(),
-        feeder: Feeder {
-            data: Arc::clone(&job.data),
-            cache: Arc::clone(&cache),
-            rows_max: rows_ahead(job),
-            bad_line_share_max: job.bad_line_share_max,
-            commands,
-            news: to_news,
-        },
+        feeder: feeder(job, &cache, commands, to_news),
         spec,
         cache,
         rows_needed: rows_needed(job),

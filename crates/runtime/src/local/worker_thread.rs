@@ -100,7 +100,9 @@ impl WorkerThread {
             if self.over.load(Ordering::Relaxed) {
                 return false;
             }
-            std::thread::sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
+            std::thread::sleep(
+                Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())),
+            );
         }
         !self.over.load(Ordering::Relaxed)
     }
