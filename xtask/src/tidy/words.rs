@@ -34,6 +34,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("LICENSE-APACHE", ""),
     ("LICENSE-MIT", ""),
     ("Cargo.toml", "members"),
+    ("", "gemm-common"),
+    ("", "gemm_common"),
     ("", "torch.utils"),
     ("", "/master/"),
 ];

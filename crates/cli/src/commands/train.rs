@@ -28,8 +28,8 @@ pub(crate) struct Train {
     #[command(flatten)]
     job: JobArgs,
     /// Go on from a checkpoint: a folder, or without a value the newest one in the job's checkpoint folder.
-    #[arg(long, value_name = "CHECKPOINT", num_args = 0..=1, default_missing_value = "")]
-    resume: Option<PathBuf>,
+    #[arg(long, value_name = "CHECKPOINT", num_args = 0..=1)]
+    resume: Option<Option<PathBuf>>,
     /// Write the report as JSON to this file (- for standard output, which then holds nothing else).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -45,11 +45,12 @@ const TEACHER_SAMPLES: u64 = 200_000;
 pub(crate) fn run(args: &Train) -> anyhow::Result<u8> {
     let job = args.job.load()?;
     let resume = match &args.resume {
-        Some(path) if path.as_os_str().is_empty() => {
+        Some(None) => {
             let folder = job.checkpoint.folder.clone();
             Some(folder.context("--resume without a path needs checkpoint.folder in the job")?)
         }
-        other => other.clone(),
+        Some(Some(path)) => Some(path.clone()),
+        None => None,
     };
     if let Some(path) = &resume {
         let checkpoint = Checkpoint::open(path)?;

@@ -160,7 +160,7 @@ const CHECKPOINT: &[Row] = &[
 
 #[rustfmt::skip]
 const OUTPUT: &[Row] = &[
-    ("json", Path, Optional, "\"runs/demo.jsonl\"", "Figures of the run, one JSON object a line."),
+    ("json", Path, Optional, "\"runs/demo.json\"", "The report of the run as one JSON object."),
     ("commit_log", Path, Optional, "\"runs/demo.log\"", "The commit log, from which the run can be replayed bit for bit."),
 ];
 

@@ -124,7 +124,7 @@ impl Default for CheckpointOptions {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct OutputOptions {
-    /// Figures of the run, one JSON object a line.
+    /// The report of the run as one JSON object.
     pub(crate) json: Option<PathBuf>,
     /// The commit log, from which the run can be replayed bit for bit.
     pub(crate) commit_log: Option<PathBuf>,
