@@ -45,6 +45,18 @@ pub struct LogHeader {
     pub resumed_from: Option<String>,
 }
 
+/// What every version of the header has; another one may have other fields.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+/// The first line of any version.
+#[derive(Deserialize)]
+struct Versioned {
+    header: Version,
+}
+
 /// One line of a commit log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,6 +88,12 @@ impl CommitLog {
         let mut entries = Vec::new();
         for (number, line) in (1..).zip(BufReader::new(file).lines()) {
             let line = line.map_err(|reason| error(format!("line {number}: {reason}")))?;
+            if number == 1
+                && let Ok(Versioned { header: Version { format_version: got } }) = serde_json::from_str(&line)
+                && got != FORMAT_VERSION
+            {
+                return Err(error(format!("format version: expected {FORMAT_VERSION}, got {got}")));
+            }
             match serde_json::from_str(&line) {
                 Ok(LogLine::Header(found)) if number == 1 => header = Some(found),
                 Ok(LogLine::Entry(entry)) if header.is_some() => entries.push(entry),
@@ -86,10 +104,6 @@ impl CommitLog {
             }
         }
         let header = header.ok_or_else(|| error("is empty: expected a header line".to_owned()))?;
-        if header.format_version != FORMAT_VERSION {
-            let got = header.format_version;
-            return Err(error(format!("format version: expected {FORMAT_VERSION}, got {got}")));
-        }
         Ok(Self { header, entries })
     }
 }
