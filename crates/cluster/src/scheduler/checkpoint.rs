@@ -8,22 +8,19 @@ use super::{Phase, Scheduler};
 use crate::manifest::Position;
 use crate::messages::{Outcome, SchedulerOutput, ToServer};
 
-/// When the last checkpoint was taken, and the one being written.
+/// When the last checkpoint was taken, and those being written.
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoints {
     next_id: u64,
     taken_at_samples: u64,
     taken_at: Time,
-    open: Option<OpenCheckpoint>,
-    /// How the job ends once the open checkpoint is written.
+    open: BTreeMap<u64, OpenCheckpoint>,
+    /// How the job ends once all open checkpoints are written.
     ends_with: Option<Outcome>,
-    /// Whether the open checkpoint is the last one.
-    last_taken: bool,
 }
 
 #[derive(Clone, Debug)]
 struct OpenCheckpoint {
-    id: u64,
     position: Box<Position>,
     missing: u32,
 }
@@ -34,9 +31,8 @@ impl Checkpoints {
             next_id: 0,
             taken_at_samples: samples,
             taken_at: Time(0),
-            open: None,
+            open: BTreeMap::new(),
             ends_with: None,
-            last_taken: false,
         }
     }
 }
@@ -74,7 +70,7 @@ impl Scheduler {
 
     /// Tells all servers to write their shard as of the last commit.
     pub(super) fn take_checkpoint(&mut self, out: &mut Vec<SchedulerOutput>) {
-        if !self.options.checkpoints || self.checkpoints.open.is_some() {
+        if !self.options.checkpoints {
             return;
         }
         let id = self.checkpoints.next_id;
@@ -82,11 +78,15 @@ impl Scheduler {
         self.checkpoints.taken_at = self.now;
         self.checkpoints.taken_at_samples = self.ledger.counts().resolved();
         let position = self.position();
-        self.checkpoints.open = Some(OpenCheckpoint { id, position, missing: self.options.servers });
+        self.checkpoints.open.insert(id, OpenCheckpoint { position, missing: self.options.servers });
         out.push(SchedulerOutput::Servers(ToServer::Checkpoint { id }));
     }
 
+    /// A checkpoint that is due by samples or time waits until the last one is written.
     pub(super) fn checkpoint_if_due(&mut self, out: &mut Vec<SchedulerOutput>) {
+        if !self.checkpoints.open.is_empty() {
+            return;
+        }
         let samples = self.ledger.counts().resolved() - self.checkpoints.taken_at_samples;
         let by_samples = self.options.checkpoint_every_samples.is_some_and(|every| samples >= every);
         let by_time = self.options.checkpoint_every.is_some_and(|every| {
@@ -98,39 +98,30 @@ impl Scheduler {
     }
 
     pub(super) fn checkpoint_written(&mut self, id: u64, out: &mut Vec<SchedulerOutput>) {
-        let Some(open) = self.checkpoints.open.as_mut().filter(|open| open.id == id) else { return };
+        let Some(open) = self.checkpoints.open.get_mut(&id) else { return };
         open.missing -= 1;
         if open.missing > 0 {
             return;
         }
-        if let Some(open) = self.checkpoints.open.take() {
-            out.push(SchedulerOutput::FinishCheckpoint { id, position: open.position });
+        if let Some(OpenCheckpoint { position, .. }) = self.checkpoints.open.remove(&id) {
+            out.push(SchedulerOutput::FinishCheckpoint { id, position });
         }
-        match self.checkpoints.ends_with.take() {
-            Some(outcome) if self.checkpoints.last_taken => self.finish(outcome, out),
-            Some(outcome) => self.finish_with_checkpoint(outcome, out),
-            None => {}
-        }
+        self.finish_once_written(out);
     }
 
-    /// Ends the job with a last checkpoint; one that is being written is finished before.
+    /// Ends the job with a last checkpoint, if any are written at all.
     pub(super) fn finish_with_checkpoint(&mut self, outcome: Outcome, out: &mut Vec<SchedulerOutput>) {
         self.phase = Phase::Ending;
         self.rule = None;
         self.checkpoints.ends_with = Some(outcome);
-        if !self.options.checkpoints {
-            self.finish_once_scaled(out);
-        } else if self.checkpoints.open.is_none() {
-            self.checkpoints.last_taken = true;
-            self.take_checkpoint(out);
-        }
+        self.take_checkpoint(out);
+        self.finish_once_written(out);
     }
 
-    /// Servers stop when told so: a commit that still waits for its scale would be lost.
-    fn finish_once_scaled(&mut self, out: &mut Vec<SchedulerOutput>) {
+    /// Servers stop when told so: before that all checkpoints are written and no commit waits for its scale.
+    fn finish_once_written(&mut self, out: &mut Vec<SchedulerOutput>) {
         if self.norms.is_empty()
-            && self.phase == Phase::Ending
-            && !self.options.checkpoints
+            && self.checkpoints.open.is_empty()
             && let Some(outcome) = self.checkpoints.ends_with.take()
         {
             self.finish(outcome, out);
@@ -156,7 +147,7 @@ impl Scheduler {
             let scale = clip_scale(&norms.partials, limit);
             self.norms.remove(&step);
             out.push(SchedulerOutput::Servers(ToServer::Scale { step, scale }));
-            self.finish_once_scaled(out);
+            self.finish_once_written(out);
         }
     }
 }

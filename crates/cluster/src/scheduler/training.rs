@@ -87,11 +87,20 @@ impl Scheduler {
         out: &mut Vec<SchedulerOutput>,
     ) {
         self.workers.seen(worker, epoch, self.now);
+        let servers = self.options.servers as usize;
         let Some(lease) = self.running_lease(worker, epoch, batch) else { return };
+        let (samples, versions) = (report.samples, report.versions.len());
+        if (samples, versions) != (lease.samples, servers) {
+            let reason = format!(
+                "batch {batch} was reported with {samples} samples and {versions} versions, expected {} and \
+                 {servers}; worker and scheduler do not run the same job",
+                lease.samples
+            );
+            return self.gradient_refused(worker, epoch, batch, &reason, out);
+        }
         lease.state = LeaseState::Pushed;
         lease.versions.clone_from(&report.versions);
         let version = report.versions.iter().copied().min().unwrap_or_default();
-        let samples = report.samples;
         out.push(SchedulerOutput::Notice(Notice::Trained { worker, report }));
         self.drive(Event::GradientPushed { worker, batch, samples, version }, out);
     }

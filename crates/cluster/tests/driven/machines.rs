@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gearshift_cluster::{
-    Assignment, Refusal, SchedulerInput, Server, ServerInput, ServerOutput, ToServer, ToWorker, Worker,
-    WorkerInput, WorkerOptions, WorkerOutput,
+    Assignment, BatchReport, Notice, Refusal, SchedulerInput, Server, ServerInput, ServerOutput, ToServer,
+    ToWorker, Worker, WorkerInput, WorkerOptions, WorkerOutput,
 };
 use gearshift_coordination::Gear;
 use gearshift_data::{Indexer, slice};
@@ -253,5 +253,26 @@ fn a_gradient_refused_by_one_server_is_held_by_none() {
         let samples = run.scheduler.samples();
         assert_eq!(samples.failed + samples.discarded, 133, "{gear}: {samples:?}");
         assert_eq!(run.digest(), start, "{gear}: a refused gradient moved a parameter");
+    }
+}
+
+#[test]
+fn a_report_that_does_not_fit_its_batch_is_a_refused_gradient() {
+    let report = |samples, versions: u64| BatchReport {
+        samples,
+        versions: (0..versions).map(Step).collect(),
+        ..BatchReport::default()
+    };
+    for report in [report(9, 2), report(7, 2), report(8, 1)] {
+        let mut run = Run::new(&Job::new(Data::new(2, &[&[100]]), Gear::Gba, 2, 2), Order::random(1));
+        assert!(run.run_until(|run| run.workers[&0].machine.as_ref().unwrap().can_compute()));
+        let batch = run.workers[&0].machine.as_ref().unwrap().next_batch().unwrap();
+        run.scheduler_takes(SchedulerInput::Pushed { worker: WORKER, epoch: EPOCH, batch, report });
+        run.finish();
+        assert_eq!(run.scheduler.samples().failed, 8);
+        let told = run.notices.iter().any(
+            |notice| matches!(notice, Notice::GradientRefused { reason, .. } if reason.contains("same job")),
+        );
+        assert!(told, "{:?}", run.notices);
     }
 }

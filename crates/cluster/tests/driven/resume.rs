@@ -131,6 +131,25 @@ fn every_gear_goes_on_with_every_sample_once() {
 }
 
 #[test]
+fn a_part_ends_with_its_checkpoint_even_while_another_is_written() {
+    for seed in 0..20 {
+        let mut job = job(seed, Gear::Synchronous);
+        job.scheduler.checkpoint_at_part_end = true;
+        job.scheduler.checkpoint_every_samples = Some(30);
+        let mut run = Run::new(&job, Order::random(seed));
+        run.finish();
+        check_books(&run, "part ends");
+        let at_ends = run.checkpoints.iter().filter(|taken| {
+            taken.position.finished_blocks == 0
+                && taken.position.resolved.is_empty()
+                && taken.position.part.0 > 0
+        });
+        let parts: Vec<u32> = at_ends.map(|taken| taken.position.part.0).collect();
+        assert_eq!(parts, [1, 2, 3], "seed {seed}");
+    }
+}
+
+#[test]
 fn checkpoints_by_time_come_between_commits() {
     let mut job = job(1, Gear::Gba);
     job.scheduler.checkpoint_every = Some(Duration::from_secs(1));

@@ -258,7 +258,7 @@ impl Run {
         }
     }
 
-    fn ready(&self) -> Vec<u32> {
+    pub(crate) fn ready(&self) -> Vec<u32> {
         let ready = self
             .workers
             .iter()
