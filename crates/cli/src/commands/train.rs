@@ -1,6 +1,7 @@
 //! `gearshift train`.
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use gearshift_cluster::Outcome;
@@ -8,6 +9,7 @@ use gearshift_data::options::DataKind;
 use gearshift_runtime::{Checkpoint, Control, RunReport};
 
 use crate::commands::print;
+use crate::job::Job;
 use crate::job::command::JobArgs;
 use crate::progress::Watcher;
 use crate::{tables, wiring};
@@ -63,6 +65,9 @@ pub(crate) fn run(args: &Train) -> anyhow::Result<u8> {
     for warning in job.warnings() {
         tracing::warn!("{warning}");
     }
+    for path in report_files(args, &job) {
+        check_writable(path)?;
+    }
     let data = wiring::open_data(&job)?;
     let local = wiring::local_job(&job, data, resume)?;
     let (control, inbox) = Control::new();
@@ -94,18 +99,33 @@ fn stop_on_interrupt(control: Control) -> anyhow::Result<()> {
     .context("cannot watch for interrupts")
 }
 
-fn write(args: &Train, job: &crate::job::Job, report: &RunReport) -> anyhow::Result<()> {
-    let to_output = args.json.as_ref().is_some_and(|path| path.as_os_str() == "-");
-    for path in args.json.iter().chain(&job.output.json) {
-        let text = serde_json::to_string_pretty(report)? + "\n";
-        if path.as_os_str() == "-" {
-            print(&text)?;
-        } else {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        }
+/// Whether the report goes to standard output.
+fn is_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Files that the report goes to.
+fn report_files<'a>(args: &'a Train, job: &'a Job) -> impl Iterator<Item = &'a PathBuf> {
+    args.json.iter().chain(&job.output.json).filter(|path| !is_output(path))
+}
+
+/// Makes the file if there is none: better refused now than after hours of training.
+fn check_writable(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| OpenOptions::new().append(true).create(true).open(path))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}
+
+fn write(args: &Train, job: &Job, report: &RunReport) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(report)? + "\n";
+    for path in report_files(args, job) {
+        std::fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let to_output = args.json.iter().chain(&job.output.json).any(|path| is_output(path));
+    if to_output {
+        print(&text)?;
     }
     if !args.quiet && !to_output {
         print(&tables::report(report))?;
@@ -115,7 +135,7 @@ fn write(args: &Train, job: &crate::job::Job, report: &RunReport) -> anyhow::Res
 }
 
 /// How far from the best: the AUC of the generator's own probabilities on the part evaluated last.
-fn teacher(job: &crate::job::Job, report: &RunReport) -> String {
+fn teacher(job: &Job, report: &RunReport) -> String {
     let evaluated = report.parts.iter().rev().find(|part| part.evaluation.is_some());
     let Some(part) = evaluated.filter(|_| job.data.kind == DataKind::Generated) else { return String::new() };
     let options = &job.data.generated;
