@@ -29,6 +29,7 @@ fn troubled(job: &Job, seed: u64, trouble: &Trouble, other: Gear) -> Run {
     let mut run = Run::new(job, Order::random(seed));
     run.workers.get_mut(&0).unwrap().slow = 1 + numbers.below(8);
     let gears = [job.scheduler.start, other];
+    let mut passes = 0;
     run.finish_with(|run| {
         if numbers.one_in(trouble.kill) {
             let worker = numbers.below(run.workers.len()) as u32;
@@ -45,6 +46,8 @@ fn troubled(job: &Job, seed: u64, trouble: &Trouble, other: Gear) -> Run {
         let stuck = |run: &Run| run.outcome.is_none() && run.channels.is_empty() && run.ready().is_empty();
         while trouble.stall > 0 && run.dead().is_empty() && (stuck(run) || numbers.one_in(100)) {
             run.pass(Duration::from_secs(3));
+            passes += 1;
+            assert!(passes < 10_000, "nobody moves, however long it takes: {}", run.describe());
             if numbers.one_in(3) {
                 run.workers.values_mut().for_each(|life| (life.stalled, life.silent) = (false, false));
             }

@@ -85,6 +85,14 @@ pub(crate) fn check_books(run: &Run, what: &str) {
     assert_eq!(applied, samples.applied, "{what}: {samples:?}");
     assert_eq!(without, samples.dropped + samples.failed, "{what}: {samples:?}");
     assert_eq!(seen.len() as u64 + samples.discarded, run.job.data.rows(), "{what}: {samples:?}");
+    let mut batches = BTreeSet::new();
+    for entry in &run.log {
+        if let LogEntry::Commit { members, .. } = entry {
+            for member in members {
+                assert!(batches.insert(member.batch), "{what}: batch {} is in two commits", member.batch);
+            }
+        }
+    }
     assert!(run.cache.is_empty(), "{what}: blocks never finished: {:?}", run.cache);
     for (number, server) in run.servers.iter().enumerate() {
         let store = server.store();
