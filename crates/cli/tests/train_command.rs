@@ -1,4 +1,5 @@
 //! `gearshift train` as scripts use it: exit codes, interrupts, closed pipes, where output goes.
+#![allow(clippy::unwrap_used, reason = "tests stop on errors")]
 
 use std::io::Read;
 use std::path::Path;
