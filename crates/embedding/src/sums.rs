@@ -132,16 +132,27 @@ impl Kernel for Add<'_> {
 
 /// Position of the first value that is infinite or not a number.
 pub(crate) fn first_non_finite(values: &[f32]) -> Option<usize> {
-    const EXPONENT: u32 = 0x7F80_0000;
-    // Whole blocks first: without an early exit inside, the test runs on vectors.
-    let (blocks, rest) = values.as_chunks::<64>();
-    let bad = |value: &f32| u32::from(value.to_bits() & EXPONENT == EXPONENT);
-    for (number, block) in blocks.iter().enumerate() {
-        if block.iter().map(bad).sum::<u32>() != 0 {
-            return Some(number * 64 + block.iter().position(|value| !value.is_finite()).unwrap_or(0));
+    simd::run(FirstNonFinite(values))
+}
+
+struct FirstNonFinite<'a>(&'a [f32]);
+
+impl Kernel for FirstNonFinite<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        const EXPONENT: u32 = 0x7F80_0000;
+        // Whole blocks first: without an early exit inside, the test runs on vectors.
+        let (blocks, rest) = self.0.as_chunks::<64>();
+        let bad = |value: &f32| u32::from(value.to_bits() & EXPONENT == EXPONENT);
+        for (number, block) in blocks.iter().enumerate() {
+            if block.iter().map(bad).sum::<u32>() != 0 {
+                return Some(number * 64 + block.iter().position(|value| !value.is_finite()).unwrap_or(0));
+            }
         }
+        rest.iter().position(|value| !value.is_finite()).map(|at| blocks.len() * 64 + at)
     }
-    rest.iter().position(|value| !value.is_finite()).map(|at| blocks.len() * 64 + at)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //!
 //! # What the two sides print
 //! One JSON object a line on standard output; other lines and other fields are ignored.
-//! - ours, `cargo bench -p gearshift --bench train -- --json --seconds S --batches B,.. --workers N --cores N`:
+//! - ours, `cargo bench -p gearshift --bench train -- --json --seconds S --batches B,.. --workers N --cores N`
+//!   (built once, then run directly):
 //!   `{"case":"gba","batch":1024,"workers":1,"update":2048,"samples_per_s":31000.0,"samples_per_cpu_s":30000.0,
 //!   "roofline_samples_per_s":40000.0,"roofline_samples_per_cpu_s":40000.0,"roofline_gflop_per_cpu_s":150.0}`,
 //!   optionally `"shape":"26 x 100k, dim 16, 400-400-400"`. One line per case and window of `S` seconds.

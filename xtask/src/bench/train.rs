@@ -1,7 +1,7 @@
 //! The training benchmark: our windows and PyTorch's in turns, on equally many cores.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::BenchArgs;
 use super::table::{Measured, Rate, Round, render};
-use crate::stage::{program, show};
+use crate::stage::show;
 use crate::{cargo, root};
 
 /// What both sides run unless our line says otherwise.
@@ -47,6 +47,12 @@ struct PeerLine {
     rate: Rate,
 }
 
+/// What cargo says of something that it has built.
+#[derive(Debug, Deserialize)]
+struct Message {
+    executable: Option<PathBuf>,
+}
+
 /// The peer as it is run: its Python, and for each number of threads its fastest setting.
 struct Peer {
     settings: BTreeMap<u32, &'static [&'static str]>,
@@ -54,7 +60,7 @@ struct Peer {
 }
 
 pub(super) fn run(args: &BenchArgs) -> anyhow::Result<()> {
-    program(cargo().args(["bench", "--quiet", "--package", "gearshift", "--bench", "train", "--no-run"]))?;
+    let ours = build()?;
     let peer = match torch_version(&args.python) {
         Some(version) => {
             println!("rival: PyTorch {version} by {}", args.python.display());
@@ -71,7 +77,7 @@ pub(super) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     };
     let mut rounds = Vec::new();
     for number in 1..=args.rounds {
-        let round = round(args, peer.as_ref()).with_context(|| format!("round {number}"))?;
+        let round = round(args, &ours, peer.as_ref()).with_context(|| format!("round {number}"))?;
         println!("round {number} of {}: {}", args.rounds, round.summary());
         rounds.push(round);
     }
@@ -85,6 +91,15 @@ pub(super) fn run(args: &BenchArgs) -> anyhow::Result<()> {
         println!("{shape}\n{table}");
     }
     Ok(())
+}
+
+/// Builds our program once, so that a change of the source in the middle of the rounds changes nothing. Its path.
+fn build() -> anyhow::Result<PathBuf> {
+    let mut command = cargo();
+    command.args(["bench", "--package", "gearshift", "--bench", "train", "--no-run"]);
+    let messages = lines::<Message>(command.arg("--message-format=json-render-diagnostics"))?;
+    let executable = messages.into_iter().filter_map(|message| message.executable).next_back();
+    executable.context("cargo named no program for the benchmark `train`")
 }
 
 fn torch_version(python: &Path) -> Option<String> {
@@ -139,13 +154,12 @@ fn held_to(cores: u32, path: &Path) -> Command {
     command
 }
 
-fn round(args: &BenchArgs, peer: Option<&Peer>) -> anyhow::Result<Round> {
+fn round(args: &BenchArgs, ours: &Path, peer: Option<&Peer>) -> anyhow::Result<Round> {
     let mut round = Round::default();
     for parallel in PARALLEL {
         let batches: Vec<String> = args.batches.iter().map(u32::to_string).collect();
-        let mut command = cargo();
-        command.args(["bench", "--quiet", "--package", "gearshift", "--bench", "train", "--", "--json"]);
-        command.args(["--seconds", &args.seconds.to_string(), "--batches", &batches.join(",")]);
+        let mut command = Command::new(ours);
+        command.args(["--json", "--seconds", &args.seconds.to_string(), "--batches", &batches.join(",")]);
         command.args(["--workers", &parallel.to_string()]);
         if cfg!(target_os = "linux") {
             command.args(["--cores", &parallel.to_string()]);
