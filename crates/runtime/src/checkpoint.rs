@@ -238,6 +238,11 @@ impl Checkpoint {
             return Err(damaged("format version", FORMAT_VERSION.to_string(), format_version.to_string()));
         }
         let manifest: Manifest = serde_json::from_slice(&text).map_err(bad_json)?;
+        // The checksum is over what is said; this is over how, so that not one byte may differ.
+        if serde_json::to_vec_pretty(&manifest).ok().as_deref() != Some(text.as_slice()) {
+            let (expected, got) = ("the text as it was written", "the same keys, written otherwise");
+            return Err(damaged("text", expected.to_owned(), got.to_owned()));
+        }
         let checksum = seal(&manifest).unwrap_or_default();
         if checksum != manifest.checksum {
             return Err(damaged("checksum over the manifest", manifest.checksum, checksum));
