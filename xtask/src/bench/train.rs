@@ -51,6 +51,12 @@ struct PeerLine {
 #[derive(Debug, Deserialize)]
 struct Message {
     executable: Option<PathBuf>,
+    target: Option<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Target {
+    kind: Vec<String>,
 }
 
 /// The peer as it is run: its Python, and for each number of threads its fastest setting.
@@ -98,8 +104,15 @@ fn build() -> anyhow::Result<PathBuf> {
     let mut command = cargo();
     command.args(["bench", "--package", "gearshift", "--bench", "train", "--no-run"]);
     let messages = lines::<Message>(command.arg("--message-format=json-render-diagnostics"))?;
-    let executable = messages.into_iter().filter_map(|message| message.executable).next_back();
-    executable.context("cargo named no program for the benchmark `train`")
+    benchmark(messages).context("cargo named no program for the benchmark `train`")
+}
+
+/// The benchmark among what was built; the command line itself is there too.
+fn benchmark(messages: Vec<Message>) -> Option<PathBuf> {
+    let is_benchmark = |target: &Target| target.kind.iter().any(|kind| kind == "bench");
+    let mut benchmarks =
+        messages.into_iter().filter(|message| message.target.as_ref().is_some_and(is_benchmark));
+    benchmarks.find_map(|message| message.executable)
 }
 
 fn torch_version(python: &Path) -> Option<String> {
@@ -207,6 +220,15 @@ fn parse<T: DeserializeOwned>(text: &str) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_benchmark_is_told_from_the_command_line() {
+        let text = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"},"executable":null}
+{"reason":"compiler-artifact","target":{"kind":["bench"],"name":"train"},"executable":"/t/train-1"}
+{"reason":"compiler-artifact","target":{"kind":["bin"],"name":"gearshift"},"executable":"/t/gearshift"}
+{"reason":"build-finished","success":true}"#;
+        assert_eq!(benchmark(parse(text)), Some(PathBuf::from("/t/train-1")));
+    }
 
     #[test]
     fn lines_that_are_not_ours_are_ignored() {
