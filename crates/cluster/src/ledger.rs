@@ -117,11 +117,16 @@ impl Ledger {
         let mut next = 0;
         let mut carried = self.carried.remove(&block).unwrap_or_default();
         carried.sort_unstable();
+        // Rows beyond the block's end cannot have been trained: they stay carried and are found out at the end.
+        let beyond = carried.split_off(carried.partition_point(|&(_, end)| end <= rows));
+        if !beyond.is_empty() {
+            self.carried.insert(block, beyond);
+        }
         for (start, end) in carried {
             if start > next {
-                open.push(RowRange { part: self.part, block, start: next, end: start.min(rows) });
+                open.push(RowRange { part: self.part, block, start: next, end: start });
             }
-            entry.add(start, end.min(rows));
+            entry.add(start, end);
             next = end;
         }
         if next < rows {
@@ -131,6 +136,13 @@ impl Ledger {
         self.blocks.insert(block, entry);
         self.finish_blocks();
         open
+    }
+
+    /// Rows that a checkpoint says were trained, in blocks that have not been read. At the end of the part there
+    /// must be none, or the data are not those of the checkpoint.
+    #[must_use]
+    pub fn carried_rows(&self) -> u64 {
+        self.carried.values().flatten().map(|&(start, end)| u64::from(end - start)).sum()
     }
 
     /// Samples meet their fate. Returns the blocks that are finished by it.
@@ -261,6 +273,15 @@ mod tests {
         assert_eq!(ledger.resolve(&[range(0, 0, 5)], Fate::Failed).unwrap(), vec![0]);
         assert_eq!(ledger.finished_blocks(), 2);
         assert!(ledger.counts().adds_up());
+    }
+
+    #[test]
+    fn other_data_than_the_checkpoints_are_found_out() {
+        let carried = [range(0, 2, 4), range(0, 8, 12), range(3, 0, 5)];
+        let mut ledger = Ledger::resume(SampleCounts::default(), PartId(0), 0, &carried);
+        assert_eq!(ledger.carried_rows(), 11);
+        assert_eq!(ledger.read_block(0, 10), vec![range(0, 0, 2), range(0, 4, 10)]);
+        assert_eq!(ledger.carried_rows(), 9);
     }
 
     #[test]

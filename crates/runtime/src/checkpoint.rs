@@ -109,9 +109,15 @@ impl CheckpointFolder {
                     fs::rename(&aside.path, &path).map_err(io(&path, "rename"))?;
                     continue;
                 }
-                fs::remove_dir_all(entry.path()).map_err(io(&entry.path(), "remove"))?;
+                let path = entry.path();
+                let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+                removed.map_err(io(&path, "remove"))?;
             }
         }
+        // Better to learn it now than at the first checkpoint.
+        let probe = folder.join("writing-probe");
+        File::create(&probe).map_err(io(&probe, "create"))?;
+        fs::remove_file(&probe).map_err(io(&probe, "remove"))?;
         Ok(Self { folder: folder.to_owned(), keep: keep.max(1) })
     }
 

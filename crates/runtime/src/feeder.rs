@@ -71,8 +71,13 @@ impl Feeder {
         let mut reader = self.open(part)?;
         let parser = self.data.parser();
         let mut limit = BadLineLimit::new(self.bad_line_share_max);
-        for _ in 0..skip_blocks {
-            let _ = reader.next_block()?;
+        for block in 0..skip_blocks {
+            if reader.next_block()?.is_none() {
+                return Err(DataError::Options(format!(
+                    "part {} has {block} blocks, but {skip_blocks} of it were trained before the checkpoint; go on with the data and the block_rows of that run",
+                    part.0
+                )));
+            }
         }
         while let Some((block, rows)) = self.next(reader.as_mut(), parser.as_ref(), &mut limit)? {
             let input = SchedulerInput::BlockRead { part, block, rows };

@@ -23,7 +23,7 @@ pub(crate) struct ClusterOptions {
     pub(crate) servers: u32,
     /// Pull for the next batch while this one computes; costs one batch of version staleness.
     pub(crate) pull_ahead: bool,
-    /// A token that is not pushed after so long is lost and its samples are granted again.
+    /// A worker that has shown no sign of life for so long is taken as dead; its samples are granted again.
     pub(crate) lease_seconds: f64,
     /// Largest number of pushes of one worker that no server has acknowledged yet.
     pub(crate) unacknowledged_pushes: u32,

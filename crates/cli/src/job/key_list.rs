@@ -127,7 +127,7 @@ const CLUSTER: &[Row] = &[
     ("workers", Integer(1, 65_536), Default, "4", "Number of workers."),
     ("servers", Integer(1, gearshift_types::PARTITIONS as i64), Default, "1", "Number of servers."),
     ("pull_ahead", Flag, Default, "false", "Pull for the next batch while this one computes; costs one batch of version staleness."),
-    ("lease_seconds", Above(0.0, 1e9), Default, "60.0", "A token that is not pushed after so long is lost and its samples are granted again."),
+    ("lease_seconds", Above(0.0, 1e9), Default, "60.0", "A worker that has shown no sign of life for so long is taken as dead; its samples are granted again."),
     ("unacknowledged_pushes", Integer(1, 1024), Default, "2", "Largest number of pushes of one worker that no server has acknowledged yet."),
     ("prefetch_blocks", Integer(1, 65_536), Default, "4", "Blocks of data that are read and parsed ahead."),
     ("on_nonfinite", Choice(&["drop", "stop"]), Default, "\"drop\"", "What becomes of a gradient that is not finite: refused and counted, or the job ends."),

@@ -73,6 +73,14 @@ impl Scheduler {
             return self.evaluation_was_read(part, out);
         }
         if self.phase == Phase::Training && part == self.part && !self.part_read {
+            let missing = self.ledger.carried_rows();
+            if missing > 0 {
+                let text = format!(
+                    "part {} has ended, but {missing} rows that were trained before the checkpoint are not in it; go on with the data and the block_rows of that run",
+                    part.0
+                );
+                return self.finish(Outcome::Failed(text), out);
+            }
             self.part_read = true;
             self.drive(Event::DataExhausted, out);
         }
