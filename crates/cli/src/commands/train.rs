@@ -24,8 +24,8 @@ Examples:
   gearshift train job.toml --resume                 go on from the job's newest checkpoint
   gearshift train job.toml --json report.json       write the report as JSON
 
-Ctrl-C finishes the step, writes a checkpoint (if the job has a checkpoint folder) and the report; a second one
-ends at once. Exit code: 0 completed, 1 failed, 3 stopped before the end.")]
+Ctrl-C finishes the step, writes a checkpoint (if the job has a folder for them) and the report;
+a second one ends at once. Exit code: 0 completed, 1 failed, 3 stopped before the end.")]
 pub(crate) struct Train {
     #[command(flatten)]
     job: JobArgs,
