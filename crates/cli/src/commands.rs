@@ -5,6 +5,7 @@ pub(crate) mod evaluate;
 pub(crate) mod generate;
 pub(crate) mod predict;
 pub(crate) mod replay;
+pub(crate) mod resume;
 pub(crate) mod train;
 
 use std::io::{IsTerminal, Write};

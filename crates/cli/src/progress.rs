@@ -19,6 +19,8 @@ pub(crate) struct Watcher {
     shown: Instant,
     quiet: bool,
     total: Option<u64>,
+    /// Share of the job that was done when the run began.
+    began_at: Option<f64>,
     header: bool,
 }
 
@@ -32,7 +34,7 @@ impl Watcher {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Self { bar, shown: Instant::now(), quiet, total, header: false }
+        Self { bar, shown: Instant::now(), quiet, total, began_at: None, header: false }
     }
 
     /// Removes the live line.
@@ -68,7 +70,8 @@ impl Watcher {
 
     fn line(&self, progress: &Progress) -> String {
         let share = self.share(progress);
-        let eta = if share > 0.01 { progress.seconds * (1.0 - share) / share } else { f64::NAN };
+        let done = share - self.began_at.unwrap_or(0.0);
+        let eta = if done > 0.01 { progress.seconds * (1.0 - share) / done } else { f64::NAN };
         let gear = progress.gear.map_or_else(String::new, |gear| gear.to_string());
         let doing = if progress.evaluating { "evaluating" } else { gear.as_str() };
         let eta = if eta.is_finite() { tables::seconds(eta) } else { "-".to_owned() };
@@ -109,6 +112,8 @@ impl Observer for Watcher {
     }
 
     fn progress(&mut self, progress: &Progress) {
+        let share = self.share(progress);
+        self.began_at.get_or_insert(share);
         if let Some(bar) = &self.bar {
             bar.set_position((self.share(progress) * 1000.0) as u64);
             bar.set_message(self.line(progress));

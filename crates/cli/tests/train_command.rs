@@ -194,3 +194,53 @@ fn a_run_without_workers_fails_with_its_report() {
     let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
     assert!(report.contains("\"failed\""), "{report}");
 }
+
+#[test]
+fn a_run_goes_on_only_with_what_it_was_made_with() {
+    let folder = folder("[checkpoint]\nfolder = \"saved\"\nevery_samples = 1000\nkeep = 20\n");
+    let run = |arguments: &[&str]| {
+        let output = output(folder.path(), arguments);
+        (output.status.code(), text(&output.stderr))
+    };
+    assert_eq!(run(&["train", "job.toml", "--quiet"]).0, Some(0));
+    let (code, error) = run(&["train", "job.toml", "--quiet"]);
+    assert!(code == Some(1) && error.contains("earlier run"), "{error}");
+    for (set, key) in [
+        ("seed=2", "seed (1 then, 2 now)"),
+        ("data.block_rows=100", "data.block_rows"),
+        ("data.shuffle=true", "data.shuffle"),
+        ("model.embedding_std=0.5", "model.embedding_std"),
+    ] {
+        let (code, error) = run(&["train", "job.toml", "--quiet", "--resume", "--set", set]);
+        assert!(code == Some(1) && error.contains(key), "{set}: {error}");
+    }
+    // More parts, another gear and other batches are no hindrance.
+    let more = ["--set", "data.generated.parts=3", "--set", "gear.start=gba", "--set", "batch.local=32"];
+    let mut arguments = vec!["train", "job.toml", "--quiet", "--json", "report.json", "--resume"];
+    arguments.extend(more);
+    let (code, error) = run(&arguments);
+    assert_eq!(code, Some(0), "{error}");
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
+    assert!(report.contains("\"read\": 12000"), "{report}");
+}
+
+#[test]
+fn predict_leaves_files_alone_when_it_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..400).map(|row| format!("{}\t{}\n", row % 2, row % 7)).collect();
+    std::fs::write(folder.path().join("rows.tsv"), &rows).unwrap();
+    std::fs::write(folder.path().join("bad.tsv"), "1\t2\nno\n").unwrap();
+    let job = "[data]\nkind = \"delimited\"\ntrain = [\"rows.tsv\"]\n[data.delimited]\ncolumns = [\"y\", \"x\"]\n\
+               label = { column = \"y\" }\nfeature = [{ name = \"x\", column = \"x\" }]\n\
+               [batch]\nglobal = 64\nlocal = 32\n[checkpoint]\nfolder = \"saved\"\n";
+    std::fs::write(folder.path().join("job.toml"), job).unwrap();
+    assert!(output(folder.path(), &["train", "job.toml", "--quiet"]).status.success());
+    let predict = |input: &str, to: &str| output(folder.path(), &["predict", "saved", input, "-o", to]);
+    assert!(predict("rows.tsv", "scores.txt").status.success());
+    let scores = std::fs::read_to_string(folder.path().join("scores.txt")).unwrap();
+    assert_eq!(scores.lines().count(), 400);
+    assert!(!predict("bad.tsv", "scores.txt").status.success());
+    assert_eq!(std::fs::read_to_string(folder.path().join("scores.txt")).unwrap(), scores);
+    assert!(!predict("rows.tsv", "rows.tsv").status.success());
+    assert_eq!(std::fs::read_to_string(folder.path().join("rows.tsv")).unwrap(), rows);
+}

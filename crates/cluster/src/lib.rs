@@ -1,6 +1,6 @@
 //! Worker, server and scheduler as machines: input in, outputs out, time an argument.
 //!
-//! The same machines run in real time (`runtime`) and in virtual time (`sim`). They know no socket, thread,
+//! The same machines can run in real time (`runtime`) and in virtual time. They know no socket, thread,
 //! clock, file or lock; a driver carries out what they say.
 
 pub mod ledger;

@@ -58,6 +58,7 @@ struct Lease {
     token: Token,
     ranges: Vec<RowRange>,
     samples: u32,
+    granted: Time,
     versions: Vec<Step>,
     state: LeaseState,
 }

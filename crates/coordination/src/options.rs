@@ -37,6 +37,13 @@ impl Gear {
         Self::KBatch,
     ];
 
+    /// Whether a batch is computed only with the parameters of its step: its pull waits until the step that its
+    /// token names has been applied.
+    #[must_use]
+    pub fn waits_for_step(self) -> bool {
+        matches!(self, Self::Synchronous | Self::BackupWorkers)
+    }
+
     /// Its name in job files, commands and reports; what `Display` shows and `FromStr` reads.
     #[must_use]
     pub fn name(self) -> &'static str {

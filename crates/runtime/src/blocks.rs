@@ -92,7 +92,8 @@ impl BlockCache {
             let blocks = self.lock();
             for range in ranges {
                 let block = blocks.by_place.get(&(range.part, range.block));
-                let block = block.filter(|block| range.end as usize <= block.samples());
+                let block =
+                    block.filter(|block| range.start <= range.end && range.end as usize <= block.samples());
                 let RowRange { part, block: number, start, end } = *range;
                 let block = block.ok_or(MissingRows { part, block: number, start, end })?;
                 held.push((Arc::clone(block), start..end));

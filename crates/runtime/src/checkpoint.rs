@@ -1,6 +1,6 @@
 //! Checkpoints on disk: a folder each, files written under a temporary name, the manifest last.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,40 +85,57 @@ struct Version {
     format_version: u32,
 }
 
-/// A folder of checkpoints.
+/// A folder of checkpoints, of one job at a time.
 #[derive(Clone, Debug)]
 pub struct CheckpointFolder {
     folder: PathBuf,
     keep: usize,
+    /// The checkpoint that the run went on from; its commit log needs it, so it stays.
+    resumed_from: Option<PathBuf>,
+    /// Held while the run lasts.
+    _lock: Arc<File>,
 }
 
 impl CheckpointFolder {
     /// Opens or makes a folder that keeps the last `keep` checkpoints; clears away what a killed run left half
-    /// written. A checkpoint that was put aside for another one of its step is put back.
+    /// written or half removed. A checkpoint that was put aside for another one of its step is put back.
     ///
     /// # Errors
-    /// When it cannot be made or read.
+    /// When it cannot be made, read or written, or another run uses it.
     pub fn create(folder: &Path, keep: usize) -> Result<Self, CheckpointError> {
         fs::create_dir_all(folder).map_err(io(folder, "create folder"))?;
-        for entry in fs::read_dir(folder).map_err(io(folder, "list"))?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with("writing-") {
-                if let Ok(aside) = Checkpoint::open_exactly(&entry.path())
-                    && let path = step_folder(folder, &aside.manifest)
-                    && !path.exists()
-                {
-                    fs::rename(&aside.path, &path).map_err(io(&path, "rename"))?;
-                    continue;
-                }
-                let path = entry.path();
-                let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-                removed.map_err(io(&path, "remove"))?;
+        let lock = lock(folder)?;
+        clear_up(folder)?;
+        Ok(Self { folder: folder.to_owned(), keep: keep.max(1), resumed_from: None, _lock: Arc::new(lock) })
+    }
+
+    /// Begins a run. When it goes on from a checkpoint, later ones here are of a history that is given up: they are
+    /// renamed.
+    ///
+    /// # Errors
+    /// When the folder holds checkpoints and the run does not go on from one: they would be taken for its own.
+    pub fn begin(mut self, resumed: Option<&Checkpoint>) -> Result<Self, CheckpointError> {
+        let held = list(&self.folder)?;
+        let Some(from) = resumed else {
+            let Some(newest) = held.last() else { return Ok(self) };
+            let message = format!(
+                "the folder holds checkpoints of an earlier run ({} of them, the newest {}): go on from them with --resume, name another folder in checkpoint.folder, or remove them",
+                held.len(),
+                newest.file_name().unwrap_or_default().to_string_lossy()
+            );
+            return Err(CheckpointError::Unusable { path: self.folder, message });
+        };
+        for later in held.iter().filter(|path| step_of(path) > from.step()) {
+            let mut aside = later.as_os_str().to_owned();
+            aside.push(".given-up");
+            let aside = PathBuf::from(aside);
+            if aside.exists() {
+                fs::remove_dir_all(&aside).map_err(io(&aside, "remove"))?;
             }
+            fs::rename(later, &aside).map_err(io(later, "rename"))?;
         }
-        // Better to learn it now than at the first checkpoint.
-        let probe = folder.join("writing-probe");
-        File::create(&probe).map_err(io(&probe, "create"))?;
-        fs::remove_file(&probe).map_err(io(&probe, "remove"))?;
-        Ok(Self { folder: folder.to_owned(), keep: keep.max(1) })
+        self.resumed_from = Some(from.path.clone());
+        Ok(self)
     }
 
     /// Where it is.
@@ -162,6 +179,8 @@ impl CheckpointFolder {
 
     fn prune(&self) -> Result<(), CheckpointError> {
         let mut all = list(&self.folder)?;
+        let resumed_from = self.resumed_from.as_ref().and_then(|path| path.canonicalize().ok());
+        all.retain(|path| resumed_from.is_none() || path.canonicalize().ok() != resumed_from);
         while all.len() > self.keep {
             let oldest = all.remove(0);
             // Without its manifest it does not exist, whatever happens to the rest.
@@ -171,6 +190,49 @@ impl CheckpointFolder {
         }
         Ok(())
     }
+}
+
+/// Takes a folder for this run alone; the system gives it back when the run ends, however it ends.
+fn lock(folder: &Path) -> Result<File, CheckpointError> {
+    let path = folder.join("lock");
+    let file = File::create(&path).map_err(io(&path, "create"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(CheckpointError::Unusable {
+            path: folder.to_owned(),
+            message: "another run writes its checkpoints here; name another folder in checkpoint.folder"
+                .to_owned(),
+        }),
+        // A file system without locks: one run at a time is up to the user there.
+        Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+/// Removes what a killed run left half written or half removed; puts back what it had put aside.
+fn clear_up(folder: &Path) -> Result<(), CheckpointError> {
+    for entry in fs::read_dir(folder).map_err(io(folder, "list"))?.flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        let half_removed = name.starts_with("step-") && path.is_dir() && !path.join(MANIFEST).is_file();
+        if !name.starts_with("writing-") && !half_removed {
+            continue;
+        }
+        if let Ok(aside) = Checkpoint::open_exactly(&path)
+            && let home = step_folder(folder, &aside.manifest)
+            && !home.exists()
+        {
+            fs::rename(&aside.path, &home).map_err(io(&home, "rename"))?;
+            continue;
+        }
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(io(&path, "remove"))?;
+    }
+    Ok(())
+}
+
+/// The step in a checkpoint folder's name.
+fn step_of(path: &Path) -> u64 {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.strip_prefix("step-").and_then(|step| step.parse().ok()).unwrap_or(0)
 }
 
 /// The name by which a checkpoint exists.
@@ -191,7 +253,10 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, CheckpointError> {
     let entries = fs::read_dir(folder).map_err(io(folder, "list"))?;
     let mut found: Vec<PathBuf> = entries
         .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("step-"))
+        .filter(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with("step-") && !name.ends_with(".given-up")
+        })
         .map(|entry| entry.path())
         .filter(|path| path.join(MANIFEST).is_file())
         .collect();
@@ -259,7 +324,20 @@ impl Checkpoint {
                 return Err(damaged("file name", expected, format!("{:?}", file.name)));
             }
         }
+        if let Some(wrong) = wrong_position(&manifest) {
+            return Err(damaged(
+                "position",
+                "ranges of rows in order, of the part under way".to_owned(),
+                wrong,
+            ));
+        }
         Ok(Self { path: path.to_owned(), manifest })
+    }
+
+    /// The step at which it was taken.
+    #[must_use]
+    pub fn step(&self) -> u64 {
+        self.manifest.position.step.0
     }
 
     /// Its folder.
@@ -324,6 +402,11 @@ impl Checkpoint {
             let read = restore.part(&listed.name, &mut reader, listed.bytes);
             let read = read.map_err(|error| unusable(&path, &error))?;
             same_checksum(&path, listed, &read.sha256)?;
+            if read.step.0 != self.step() {
+                let (expected, got) = (self.step().to_string(), read.step.to_string());
+                let what = "step of the file and of the manifest".to_owned();
+                return Err(CheckpointError::Damaged { path, what, expected, got });
+            }
         }
         restore.finish().map_err(|error| unusable(&self.path, &error))
     }
@@ -340,6 +423,22 @@ impl Checkpoint {
         }
         Ok((path, file))
     }
+}
+
+/// What is wrong with a manifest's account of the rows that have met their fate.
+fn wrong_position(manifest: &Manifest) -> Option<String> {
+    let position = &manifest.position;
+    let mut next = (position.finished_blocks, 0);
+    for range in &position.resolved {
+        let in_order = (range.block, range.start) >= next && range.start < range.end;
+        if range.part != position.part || !in_order {
+            return Some(format!("{range:?}"));
+        }
+        next = (range.block, range.end);
+    }
+    // No run reaches such numbers; beyond them counting on would overflow.
+    let far = position.step.0.max(position.next_batch.0).max(position.samples.read) > u64::MAX / 4;
+    far.then(|| format!("step {}, next batch {}", position.step, position.next_batch))
 }
 
 fn same_checksum(path: &Path, listed: &ServerFile, got: &str) -> Result<(), CheckpointError> {

@@ -61,8 +61,10 @@ pub(crate) fn run(args: &Evaluate) -> anyhow::Result<()> {
             (PartId(part), data.parts()[part as usize].clone())
         }
     };
-    if part != EVALUATION_PART && part.0 < checkpoint.manifest().position.part.0 {
-        tracing::warn!("the checkpoint has been trained on {name}: its figures there are too good");
+    let position = &checkpoint.manifest().position;
+    let begun = position.finished_blocks > 0 || !position.resolved.is_empty();
+    if part != EVALUATION_PART && (part < position.part || (part == position.part && begun)) {
+        tracing::warn!("the checkpoint has been trained on (some of) {name}: its figures there are too good");
     }
     let mut scorer = Scorer::open(&checkpoint, data.as_ref(), &job.model, &job.optimizer, job.seed)?;
     let (mut labels, mut predictions) = (Vec::new(), Vec::new());

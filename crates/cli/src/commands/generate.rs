@@ -43,6 +43,13 @@ pub(crate) fn run(args: &Generate) -> anyhow::Result<()> {
         bail!("data.kind: expected \"generated\", got another; only generated data can be written");
     }
     let options = &job.data.generated;
+    if !args.teacher && (options.dense != 13 || options.vocabularies.len() != 26) {
+        bail!(
+            "Criteo's format has 13 integers and 26 categories, the job's data have {} and {}; change data.generated.dense and data.generated.vocabularies",
+            options.dense,
+            options.vocabularies.len()
+        );
+    }
     let mut rows = Vec::new();
     for part in 0..options.parts {
         let samples = TEACHER_SAMPLES.min(options.samples_per_part);

@@ -37,6 +37,9 @@ pub(crate) struct Predict {
 
 /// Runs it.
 pub(crate) fn run(args: &Predict) -> anyhow::Result<()> {
+    if let Some(output) = args.output.as_ref().filter(|output| args.files.contains(output)) {
+        bail!("--output {}: that file is to be read; name another", output.display());
+    }
     let (checkpoint, mut job) = evaluate::open(&args.checkpoint, &args.sets)?;
     if job.data.kind == DataKind::Generated {
         bail!("the checkpoint's job trains on generated data; there is no file format to read rows in");
@@ -49,7 +52,13 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<()> {
     job.data.on_bad_line = OnBadLine::Stop;
     let data = wiring::open_data(&job)?;
     let mut scorer = Scorer::open(&checkpoint, data.as_ref(), &job.model, &job.optimizer, job.seed)?;
-    let to: Box<dyn Write> = match &args.output {
+    // Under another name until it is whole: an error leaves an older output, or an input, as it was.
+    let unfinished = args.output.as_ref().map(|path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".unfinished");
+        PathBuf::from(name)
+    });
+    let to: Box<dyn Write> = match &unfinished {
         Some(path) => {
             Box::new(File::create(path).with_context(|| format!("cannot create {}", path.display()))?)
         }
@@ -69,8 +78,16 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<()> {
         Ok(())
     });
     progress.finish_and_clear();
-    done?;
-    match failed.or(to.flush().err()) {
+    let failed = done.map(|_| failed.or(to.flush().err()));
+    drop(to);
+    if let (Some(from), Some(path)) = (&unfinished, &args.output) {
+        if matches!(failed, Ok(None)) {
+            std::fs::rename(from, path).with_context(|| format!("cannot write {}", path.display()))?;
+        } else {
+            let _ = std::fs::remove_file(from);
+        }
+    }
+    match failed? {
         Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }

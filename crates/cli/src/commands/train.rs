@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use gearshift_cluster::Outcome;
 use gearshift_data::options::DataKind;
-use gearshift_runtime::{Checkpoint, Control, RunReport};
+use gearshift_runtime::{Control, RunReport};
 
-use crate::commands::print;
+use crate::commands::{print, resume};
 use crate::job::Job;
 use crate::job::command::JobArgs;
 use crate::progress::Watcher;
@@ -54,18 +54,14 @@ pub(crate) fn run(args: &Train) -> anyhow::Result<u8> {
         Some(Some(path)) => Some(path.clone()),
         None => None,
     };
-    if let Some(path) = &resume {
-        let checkpoint = Checkpoint::open(path)?;
-        tracing::info!(
-            "going on from {} at step {}",
-            checkpoint.path().display(),
-            checkpoint.manifest().position.step
-        );
-    }
+    let resume = resume.map(|path| resume::check(&job, &path)).transpose()?;
     for warning in job.warnings() {
         tracing::warn!("{warning}");
     }
     for path in report_files(args, &job) {
+        if job.output.commit_log.as_ref() == Some(path) {
+            bail!("--json {}: that is the file of output.commit_log; name another", path.display());
+        }
         check_writable(path)?;
     }
     let data = wiring::open_data(&job)?;
@@ -76,8 +72,21 @@ pub(crate) fn run(args: &Train) -> anyhow::Result<u8> {
     let result = gearshift_runtime::run(&local, &inbox, &mut watcher);
     watcher.finish();
     drop(control);
-    let report = result?;
+    let report = match result {
+        Ok(report) => report,
+        Err(error) => {
+            write_failure(args, &job, &error.to_string())?;
+            return Err(error.into());
+        }
+    };
     write(args, &job, &report)?;
+    if report.samples.failed > report.samples.read / 100 {
+        tracing::warn!(
+            "{} of {} samples failed with gradients that are not finite: look at the rates; the parameters may be of no use",
+            report.samples.failed,
+            report.samples.read
+        );
+    }
     match &report.outcome {
         Outcome::Completed => Ok(0),
         Outcome::Stopped => Ok(3),
@@ -115,6 +124,15 @@ fn check_writable(path: &Path) -> anyhow::Result<()> {
     folder
         .and_then(|()| OpenOptions::new().append(true).create(true).open(path))
         .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
+}
+
+/// A run that failed has no report, but says so where one was asked for.
+fn write_failure(args: &Train, job: &Job, reason: &str) -> anyhow::Result<()> {
+    let text = serde_json::to_string_pretty(&serde_json::json!({ "outcome": { "failed": reason } }))? + "\n";
+    for path in report_files(args, job) {
+        std::fs::write(path, &text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     Ok(())
 }
 

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use gearshift_embedding::OptimizerKind;
-
 use super::problem::Problem;
 use super::schedule::ShiftAt;
 use super::tree::{Table, origin_of};
@@ -22,6 +20,16 @@ pub(crate) fn check(job: &Job, written: &Table, tainted: &BTreeSet<String>) -> V
     checks.files();
     checks.data();
     checks.problems
+}
+
+/// Whether two moments of one kind stand in the wrong order.
+fn comes_after(earlier: ShiftAt, later: ShiftAt) -> bool {
+    match (earlier, later) {
+        (ShiftAt::Sample(earlier), ShiftAt::Sample(later)) => earlier > later,
+        (ShiftAt::Part(earlier), ShiftAt::Part(later)) => earlier > later,
+        (ShiftAt::Seconds(earlier), ShiftAt::Seconds(later)) => earlier > later,
+        _ => false,
+    }
 }
 
 struct Checks<'a> {
@@ -89,6 +97,11 @@ impl Checks<'_> {
                 }
                 _ => {}
             }
+            let later = self.job.shift[..index].iter().position(|earlier| comes_after(earlier.at, shift.at));
+            if let (Some(later), true) = (later, self.whole("shift")) {
+                let what = format!("comes before shift.{later}, which stands before it");
+                self.report(&format!("shift.{index}"), what, "write shifts in the order of time".to_owned());
+            }
             let same = self.job.shift[..index].iter().position(|earlier| earlier.at == shift.at);
             if let (Some(same), true) = (same, self.whole("shift")) {
                 let what = format!("expected a moment of its own, got that of shift.{same}");
@@ -142,25 +155,10 @@ impl Checks<'_> {
     }
 
     fn optimizers(&mut self) {
-        if self.usable(&["optimizer.dense.kind"])
-            && self.job.optimizer.dense.kind == OptimizerKind::RowWiseAdagrad
-        {
-            let what =
-                "row_wise_adagrad has one accumulator per row, and dense parameters have no rows".to_owned();
-            self.report("optimizer.dense.kind", what, "use \"adagrad\" here".to_owned());
-        }
-        for name in ["sparse", "dense"] {
-            let options =
-                if name == "sparse" { &self.job.optimizer.sparse } else { &self.job.optimizer.dense };
-            if options.kind != OptimizerKind::Adam {
-                continue;
-            }
-            for (beta, value) in [("beta1", options.beta1), ("beta2", options.beta2)] {
-                let path = format!("optimizer.{name}.{beta}");
-                if self.usable(&[&path]) && value >= 1.0 {
-                    let what = format!("expected less than 1, got {value}: the moment would never move");
-                    self.report(&path, what, String::new());
-                }
+        for problem in self.job.optimizer.validate() {
+            let (path, what) = problem.split_once(": ").unwrap_or(("optimizer", &problem));
+            if self.usable(&[path]) {
+                self.report(path, what.to_owned(), String::new());
             }
         }
     }

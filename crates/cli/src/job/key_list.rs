@@ -79,7 +79,7 @@ const MODEL: &[Row] = &[
 const OPTIMIZER: &[Row] = &[
     ("kind", Choice(&["sgd", "adagrad", "row_wise_adagrad", "adam", "ftrl"]), Default, "\"adagrad\"", "Which update; row_wise_adagrad is for rows only."),
     ("rate", Number(0.0, 1000.0), Default, "0.05", "Learning rate."),
-    ("initial_accumulator", Number(0.0, 1000.0), Default, "1e-8", "Adagrad, FTRL: start of the accumulator. Tiny: row gradients are about 1/G in size."),
+    ("initial_accumulator", Number(0.0, 1000.0), Default, "1e-8", "Adagrad: start of the accumulator. Tiny: row gradients are about 1/G in size."),
     ("epsilon", Number(0.0, 1.0), Default, "1e-8", "Adagrad, Adam: added to the root."),
     ("beta1", Number(0.0, 1.0), Default, "0.9", "Adam: decay of the first moment."),
     ("beta2", Number(0.0, 1.0), Default, "0.999", "Adam: decay of the second moment."),
@@ -128,7 +128,7 @@ const CLUSTER: &[Row] = &[
     ("servers", Integer(1, gearshift_types::PARTITIONS as i64), Default, "1", "Number of servers."),
     ("pull_ahead", Flag, Default, "false", "Pull for the next batch while this one computes; costs one batch of version staleness."),
     ("lease_seconds", Above(0.0, 1e9), Default, "60.0", "A worker that has shown no sign of life for so long is taken as dead; its samples are granted again."),
-    ("unacknowledged_pushes", Integer(1, 1024), Default, "2", "Largest number of pushes of one worker that no server has acknowledged yet."),
+    ("unacknowledged_pushes", Integer(1, 1024), Default, "2", "Largest number of pushes of one worker that not all servers have acknowledged yet."),
     ("prefetch_blocks", Integer(1, 65_536), Default, "4", "Blocks of data that are read and parsed ahead."),
     ("on_nonfinite", Choice(&["drop", "stop"]), Default, "\"drop\"", "What becomes of a gradient that is not finite: refused and counted, or the job ends."),
     ("drain_seconds", Above(0.0, 1e9), Default, "30.0", "A worker that holds up a shift for longer loses its lease."),

@@ -85,8 +85,9 @@ impl Job {
     pub(crate) fn to_toml(&self) -> anyhow::Result<String> {
         let mut job = self.clone();
         if job.data.kind != DataKind::Generated {
-            let folder = job.data.folder.unwrap_or_default();
-            job.data.folder = Some(std::path::absolute(self.base.join(folder).join(""))?);
+            // "." first: a job file named without a folder, with data beside it, leaves both of the others empty.
+            let folder = Path::new(".").join(&self.base).join(job.data.folder.unwrap_or_default());
+            job.data.folder = Some(std::path::absolute(folder.join(""))?);
         }
         Ok(toml::to_string(&job)?)
     }

@@ -21,7 +21,8 @@ pub(super) struct Shifting {
 impl Scheduler {
     /// The gear of the next planned shift, when it has come due.
     pub(super) fn shift_due(&self) -> Option<Gear> {
-        if self.phase != Phase::Training || self.shifting.is_some() || self.stopping {
+        let draining = self.shifting.as_ref().is_some_and(|shifting| shifting.drained.is_none());
+        if self.phase != Phase::Training || draining || self.stopping {
             return None;
         }
         let planned = self.options.shifts.get(self.shifts_done as usize)?;
@@ -119,7 +120,9 @@ impl Scheduler {
         }
         self.drain_since = Some(self.now);
         for batch in self.running_leases(None) {
-            let Some(worker) = self.leases.get(&batch).map(|lease| lease.worker) else { continue };
+            // A batch granted since then has had no chance to be done.
+            let held = self.leases.get(&batch).filter(|lease| lease.granted <= since);
+            let Some(worker) = held.map(|lease| lease.worker) else { continue };
             let samples = self.take_back(batch, out);
             let text = format!(
                 "worker {worker} held up the drain for {:?} and lost its lease of {samples} samples",

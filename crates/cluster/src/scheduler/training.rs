@@ -1,6 +1,6 @@
 //! Parts, rules and what they decide.
 
-use gearshift_coordination::{Decision, Engagement, Event, Gear, engage};
+use gearshift_coordination::{Decision, Engagement, Event, engage};
 use gearshift_types::{BatchId, Commit, DiscardReason, PartId, RowRange, Step, Token, WorkerEpoch, WorkerId};
 
 use super::{Lease, LeaseState, Phase, Scheduler};
@@ -167,11 +167,18 @@ impl Scheduler {
         self.workers.answer(worker);
         let epoch = self.workers.epoch(worker).expect("rules grant to live workers");
         let ranges = self.pool.draw(samples);
-        let waits = matches!(self.gear, Gear::Synchronous | Gear::BackupWorkers);
-        let min_step = waits.then_some(Step(token.0));
+        let min_step = self.gear.waits_for_step().then_some(Step(token.0));
         let assignment = Assignment { batch, token, ranges: ranges.clone(), min_step };
-        let lease =
-            Lease { worker, epoch, token, ranges, samples, versions: Vec::new(), state: LeaseState::Running };
+        let lease = Lease {
+            worker,
+            epoch,
+            token,
+            ranges,
+            samples,
+            granted: self.now,
+            versions: Vec::new(),
+            state: LeaseState::Running,
+        };
         self.leases.insert(batch, lease);
         out.push(SchedulerOutput::Worker { worker, epoch, message: ToWorker::Train(assignment) });
         self.first_grant_after_shift(out);

@@ -191,7 +191,10 @@ impl Scheduler {
         }
         self.end_leases_that_hold_up_a_drain(out);
         self.checkpoint_if_due(out);
-        if self.workers.none_since.is_some_and(|since| self.now - since > self.options.lease) {
+        // The last checkpoint needs no worker.
+        let none_too_long =
+            self.workers.none_since.is_some_and(|since| self.now - since > self.options.lease);
+        if none_too_long && self.phase != Phase::Ending {
             let waited = self.options.lease;
             self.finish(
                 Outcome::Failed(format!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use gearshift_cluster::{Position, Scheduler, Server, ServerInput, WorkerInput};
+use gearshift_cluster::{Scheduler, Server, ServerInput, WorkerInput};
 use gearshift_embedding::Shard;
 use gearshift_types::{ModelSpec, PartitionMap, ServerId, WorkerEpoch, WorkerId};
 
@@ -50,24 +50,22 @@ pub(super) struct Roles {
     pub(super) checkpoints: Option<CheckpointFolder>,
 }
 
-/// A checkpoint that is gone on from, by its own folder, and where it stood.
-type Resumed = (String, Position);
-
-/// The shards of a job, and the checkpoint and position that it goes on from.
-fn shards(job: &LocalJob, spec: &Arc<ModelSpec>) -> Result<(Vec<Shard>, Option<Resumed>), RunError> {
+/// The shards of a job, new or from the checkpoint that it goes on from.
+fn shards(
+    job: &LocalJob,
+    spec: &Arc<ModelSpec>,
+    resumed: Option<&Checkpoint>,
+) -> Result<Vec<Shard>, RunError> {
     let map = PartitionMap::new(job.scheduler.servers);
-    let checkpoint = job.resume.as_deref().map(Checkpoint::open).transpose()?;
     let mut shards = Vec::new();
     for server in (0..map.servers()).map(ServerId) {
         let spec = Arc::clone(spec);
-        shards.push(match &checkpoint {
+        shards.push(match resumed {
             None => Shard::new(spec, &job.update, map, server, job.seed)?,
             Some(checkpoint) => checkpoint.restore(spec, &job.update, map, server, job.seed)?,
         });
     }
-    let resumed = checkpoint
-        .map(|checkpoint| (checkpoint.path().display().to_string(), checkpoint.manifest().position.clone()));
-    Ok((shards, resumed))
+    Ok(shards)
 }
 
 /// Open rows with which every rule can go on.
@@ -109,10 +107,12 @@ pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
     let spec = Arc::new(model.spec().clone());
     let map = PartitionMap::new(job.scheduler.servers);
     let folder = job.checkpoints.as_ref();
-    let checkpoints =
-        folder.map(|options| CheckpointFolder::create(&options.folder, options.keep)).transpose()?;
-    let (shards, resumed) = shards(job, &spec)?;
-    let (resumed_from, resume) = resumed.unzip();
+    let folder = folder.map(|options| CheckpointFolder::create(&options.folder, options.keep)).transpose()?;
+    let resumed = job.resume.as_deref().map(Checkpoint::open).transpose()?;
+    let shards = shards(job, &spec, resumed.as_ref())?;
+    let checkpoints = folder.map(|folder| folder.begin(resumed.as_ref())).transpose()?;
+    let resumed_from = resumed.as_ref().map(|checkpoint| checkpoint.path().display().to_string());
+    let resume = resumed.map(|checkpoint| checkpoint.manifest().position.clone());
     let (first_step, trained) =
         resume.as_ref().map_or((0, 0), |position| (position.step.0, position.samples.resolved()));
 

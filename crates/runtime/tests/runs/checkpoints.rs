@@ -154,7 +154,29 @@ fn a_checkpoint_that_was_being_replaced_survives_a_kill() {
     let found = Checkpoint::open(folder.path()).unwrap();
     assert_eq!(found.path(), path);
     found.verify().unwrap();
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    let left = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+    assert_eq!(left.filter(|name| name != "lock").count(), 1, "nothing else is left");
+}
+
+#[test]
+fn a_folder_belongs_to_one_run_and_its_continuations() {
+    let folder = tempfile::tempdir().unwrap();
+    let (job, path) = written(folder.path());
+    let error = finish(job.clone()).unwrap_err().to_string();
+    assert!(error.contains("earlier run") && error.contains("--resume"), "{error}");
+    assert_eq!(list(folder.path()).unwrap(), std::slice::from_ref(&path), "nothing was removed");
+
+    let first = CheckpointFolder::create(folder.path(), 3).unwrap();
+    let error = CheckpointFolder::create(folder.path(), 3).unwrap_err().to_string();
+    assert!(error.contains("another run"), "{error}");
+    // Going on from an earlier step gives up what came after it.
+    let later = folder.path().join("step-000000099999");
+    std::fs::create_dir(&later).unwrap();
+    std::fs::copy(path.join("manifest.json"), later.join("manifest.json")).unwrap();
+    let from = Checkpoint::open(&path).unwrap();
+    first.begin(Some(&from)).unwrap();
+    assert_eq!(list(folder.path()).unwrap(), [path]);
+    assert!(folder.path().join("step-000000099999.given-up").exists());
 }
 
 #[test]

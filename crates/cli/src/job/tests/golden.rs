@@ -92,7 +92,7 @@ job.toml:2: workers: unknown key; "workers" belongs to [cluster]
 job.toml:3: cluster: expected a table, got 4; write [cluster] with keys of workers, servers, pull_ahead, lease_seconds, unacknowledged_pushes, prefetch_blocks, on_nonfinite, drain_seconds
 job.toml:6: data.train: expected a list of paths or lists of paths, got "day0.tsv"; put it in a list: ["day0.tsv"]
 job.toml:8: batch.global: expected an integer from 1 to 4294967295, got 64.0; write it without a fraction, such as 64
-job.toml:11: optimizer.dense.kind: row_wise_adagrad has one accumulator per row, and dense parameters have no rows; use "adagrad" here
+job.toml:11: optimizer.dense.kind: row_wise_adagrad keeps one accumulator per embedding row and dense parameters have no rows; use adagrad
 job.toml:13: checkpoint.every_minutes: expected checkpoint.folder beside it, got none; say where checkpoints go
 job.toml:14: shift: expected a list of tables, got a table; write [[shift]], once for each"#;
     assert_eq!(messages(text, &[]), expected);
