@@ -29,7 +29,7 @@ impl Watcher {
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
         let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new(1000);
-            let style = ProgressStyle::with_template("{spinner} {bar:24} {percent:>3}% {msg}");
+            let style = ProgressStyle::with_template("{spinner} {bar:20} {percent:>3}% {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
@@ -76,7 +76,7 @@ impl Watcher {
         let doing = if progress.evaluating { "evaluating" } else { gear.as_str() };
         let eta = if eta.is_finite() { tables::seconds(eta) } else { "-".to_owned() };
         format!(
-            "{doing} | part {}/{} | step {} | {} samples/s | loss {} | online AUC {} | staleness {:.2}/{:.2} | ETA {eta}",
+            "ETA {eta} | {doing} | part {}/{} | step {} | {} samples/s | loss {} | online AUC {} | staleness {:.2}/{:.2}",
             progress.part + 1,
             progress.parts,
             progress.step,
