@@ -6,17 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use gearshift_cluster::{
-    OnNonFinite as ClusterOnNonFinite, PlannedShift, SchedulerOptions, ShiftAt as ClusterShiftAt,
-    WorkerOptions,
-};
+use gearshift_cluster::{PlannedShift, SchedulerOptions, ShiftAt as ClusterShiftAt, WorkerOptions};
 use gearshift_data::DataSet;
 use gearshift_runtime::{
     CheckpointOptions, Fault as RunFault, FaultAt as RunFaultAt, FaultKind as RunFaultKind, LocalJob,
 };
 use gearshift_types::PartId;
 
-use crate::job::{FaultAt, FaultKind, Job, OnNonFinite, ShiftAt};
+use crate::job::{FaultAt, FaultKind, Job, ShiftAt};
 
 /// Opens the data of a job.
 pub(crate) fn open_data(job: &Job) -> anyhow::Result<Arc<dyn DataSet>> {
@@ -93,10 +90,7 @@ fn scheduler_options(job: &Job, data: &dyn DataSet) -> SchedulerOptions {
         evaluation_batch: job.evaluate.batch,
         lease: Duration::from_secs_f64(job.cluster.lease_seconds),
         drain: Duration::from_secs_f64(job.cluster.drain_seconds),
-        on_nonfinite: match job.cluster.on_nonfinite {
-            OnNonFinite::Drop => ClusterOnNonFinite::Drop,
-            OnNonFinite::Stop => ClusterOnNonFinite::Stop,
-        },
+        on_nonfinite: job.cluster.on_nonfinite,
         clip_norm: job.optimizer.clip_norm,
         checkpoints: job.checkpoint.folder.is_some(),
         checkpoint_every_samples: job.checkpoint.every_samples,

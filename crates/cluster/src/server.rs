@@ -49,11 +49,6 @@ impl<S: Store> Server<S> {
         &self.store
     }
 
-    /// The shard, for a driver that writes a checkpoint of it.
-    pub fn store_mut(&mut self) -> &mut S {
-        &mut self.store
-    }
-
     /// Takes an input and appends what is to be done, in order.
     pub fn handle(&mut self, input: ServerInput, out: &mut Vec<ServerOutput>) {
         match input {

@@ -1,17 +1,7 @@
 //! The job file's `[cluster]` and `[[straggler]]`: who takes part and how long anyone may keep others waiting.
 
+use gearshift_cluster::OnNonFinite;
 use serde::{Deserialize, Serialize};
-
-/// What becomes of a gradient that is not finite.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum OnNonFinite {
-    /// It is refused and counted; its place in the step is used up with weight 0.
-    #[default]
-    Drop,
-    /// The job ends with an error that names worker, batch, table and step.
-    Stop,
-}
 
 /// The `[cluster]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

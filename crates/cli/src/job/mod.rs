@@ -24,10 +24,7 @@ mod tests;
 mod tree;
 mod walk;
 
-#[allow(unused_imports, reason = "for the rest of the command line")]
-pub(crate) use cluster::{ClusterOptions, OnNonFinite, Straggler};
-#[allow(unused_imports, reason = "for the rest of the command line")]
-pub(crate) use options::{CheckpointOptions, EvaluateOptions, GearSection, Job, OutputOptions};
+pub(crate) use cluster::{ClusterOptions, Straggler};
+pub(crate) use options::Job;
 pub(crate) use problem::Problems;
-#[allow(unused_imports, reason = "for the rest of the command line")]
 pub(crate) use schedule::{Fault, FaultAt, FaultKind, Shift, ShiftAt};
