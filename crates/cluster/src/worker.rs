@@ -269,9 +269,9 @@ impl Worker {
     fn push(
         &mut self,
         batch: BatchId,
-        samples: IndexedBatch,
+        mut samples: IndexedBatch,
         route: &Route,
-        gradients: Gradients,
+        mut gradients: Gradients,
         versions: Vec<Step>,
         out: &mut Vec<WorkerOutput>,
     ) {
@@ -280,8 +280,8 @@ impl Worker {
             samples: gradients.samples,
             loss_sum: gradients.loss_sum,
             versions,
-            labels: samples.labels.clone(),
-            predictions: gradients.predictions.clone(),
+            labels: std::mem::take(&mut samples.labels),
+            predictions: std::mem::take(&mut gradients.predictions),
         };
         let missing = self.map.servers();
         self.unacknowledged.insert(batch, Unacknowledged { missing, refusal: None, report });

@@ -36,7 +36,7 @@ impl Job {
     ///
     /// # Errors
     /// None that a test does not exclude.
-    #[cfg_attr(not(test), allow(dead_code, reason = "load without a path does the same"))]
+    #[cfg(test)]
     pub(crate) fn default_demo() -> Result<Self, Problems> {
         Self::load(None, &[])
     }

@@ -36,7 +36,8 @@ pub(super) struct Roles {
     pub(super) resumed_from: Option<String>,
     pub(super) workers: Vec<WorkerThread>,
     pub(super) servers: Vec<ServerThread>,
-    pub(super) feeder: Feeder,
+    /// Taken when its thread starts.
+    pub(super) feeder: Option<Feeder>,
     pub(super) cache: Arc<BlockCache>,
     /// With fewer open rows than this the feeder must go on, whatever it holds.
     pub(super) rows_needed: u64,
@@ -158,7 +159,7 @@ pub(super) fn assemble(job: &LocalJob) -> Result<Roles, RunError> {
         resumed_from,
         workers: worker_threads.collect(),
         servers: server_threads.collect(),
-        feeder: feeder(job, &cache, commands, to_news),
+        feeder: Some(feeder(job, &cache, commands, to_news)),
         spec,
         cache,
         rows_needed: rows_needed(job),

@@ -63,7 +63,7 @@ struct Driver<'a> {
 struct Threads {
     workers: Vec<JoinHandle<WorkerPhases>>,
     servers: Vec<JoinHandle<(Server<Shard>, ServerPhases)>>,
-    feeder: JoinHandle<()>,
+    feeder: Option<JoinHandle<()>>,
 }
 
 /// What threads leave behind: shards, and where the time of servers and workers went.
@@ -73,7 +73,7 @@ impl Threads {
     /// Waits for all of them, also when one has panicked.
     fn join(self) -> Result<Joined, RunError> {
         let workers: Vec<_> = self.workers.into_iter().map(JoinHandle::join).collect();
-        let feeder = self.feeder.join();
+        let feeder = self.feeder.map_or(Ok(()), JoinHandle::join);
         let servers: Vec<_> = self.servers.into_iter().map(JoinHandle::join).collect();
         let panicked = |role: String| RunError::Role(format!("{role} panicked"));
         feeder.map_err(|_| panicked("the thread that reads the data".to_owned()))?;
@@ -158,18 +158,10 @@ fn start(roles: &mut Roles) -> Result<Threads, RunError> {
         let name = format!("server-{}", server.id);
         servers.push(spawn(name).spawn(move || server.run()).map_err(failed)?);
     }
-    let (_, nothing) = crossbeam_channel::bounded(0);
-    let (silent, _) = crossbeam_channel::bounded(0);
-    let idle = crate::feeder::Feeder {
-        data: roles.feeder.data.clone(),
-        cache: roles.feeder.cache.clone(),
-        rows_max: 0,
-        bad_line_share_max: 0.0,
-        commands: nothing,
-        news: silent,
-    };
-    let feeder = std::mem::replace(&mut roles.feeder, idle);
-    let feeder = spawn("feeder".to_owned()).spawn(move || feeder.run()).map_err(failed)?;
+    let mut feeder = None;
+    if let Some(ready) = roles.feeder.take() {
+        feeder = Some(spawn("feeder".to_owned()).spawn(move || ready.run()).map_err(failed)?);
+    }
     let mut workers = Vec::new();
     for worker in roles.workers.drain(..) {
         let name = format!("worker-{}", worker.id);
