@@ -1,0 +1,30 @@
+//! How long a message takes from one host to another.
+
+use serde::{Deserialize, Serialize};
+
+/// Every role is a host with one network card. A message takes its bytes over the bandwidth on the sender's card,
+/// then the latency, then its bytes over the bandwidth on the receiver's card, each card one message at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct NetworkOptions {
+    /// Microseconds from host to host.
+    pub latency_us: f64,
+    /// Up to so many more, drawn for each message; order on a link is kept.
+    pub latency_jitter_us: f64,
+    /// Gigabits per second of a card; unlimited when absent.
+    pub gbit: Option<f64>,
+    /// Workers with another link.
+    pub link: Vec<LinkOptions>,
+}
+
+/// A worker's own link.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkOptions {
+    /// The worker.
+    pub worker: u32,
+    /// Microseconds to and from it; as the network's when absent.
+    pub latency_us: Option<f64>,
+    /// Gigabits per second of its card; as the network's when absent.
+    pub gbit: Option<f64>,
+}

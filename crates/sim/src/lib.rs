@@ -1,0 +1,25 @@
+//! The cluster in virtual time: drives the same machines and rules as the runtime, from one seed.
+//!
+//! [`Simulation`] is the driver: a queue of events, a model of a cluster ([`cluster`]) that says how long everything
+//! takes, faults, and a [`World`] that is either empty (thousands of workers, no arithmetic) or trains a real
+//! model. [`compare`] runs a job part by part, so that gears can be compared.
+
+pub mod cluster;
+pub mod compare;
+mod empty;
+mod measure;
+mod moment;
+pub mod parts;
+mod random;
+mod report;
+mod simulation;
+mod training;
+mod world;
+
+pub use empty::{EmptyLearner, EmptyStore, EmptyWorld};
+pub use measure::{MeasureOptions, measure};
+pub use moment::{Delivery, Moment, Tamper, Watcher};
+pub use report::SimReport;
+pub use simulation::{Checkpoint, Setup, SimError, Simulation};
+pub use training::TrainingWorld;
+pub use world::World;
