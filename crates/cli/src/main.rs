@@ -2,6 +2,8 @@
 
 mod commands;
 mod job;
+#[allow(dead_code, unused_imports)] // Its first user is on the way.
+mod picture;
 mod progress;
 mod tables;
 mod wiring;
