@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use gearshift_cluster::{Outcome, Position, SchedulerOptions};
+use gearshift_cluster::{Outcome, Position, SampleCounts, SchedulerOptions};
 use gearshift_coordination::Gear;
 use gearshift_types::{BatchId, PartId, Step};
 
 use super::score::{copies, score};
 use super::{PartRun, Point, Stage};
-use crate::parts::PartError;
+use crate::parts::{Part, PartError};
 use crate::simulation::{Checkpoint, Setup, SimError, Simulation};
 use crate::training::TrainingWorld;
 use crate::world::World;
@@ -43,8 +43,8 @@ fn start(gear: Gear) -> Position {
 }
 
 /// Trains one part in `gear`, from where `from` stands (at its beginning), and evaluates on the next one at the given
-/// shares of it and at its end. Nothing is carried over from one part to the next but parameters, slots, step and
-/// position: all outstanding gradients are in.
+/// shares of it (ascending) and at its end. Nothing is carried over from one part to the next but parameters, slots,
+/// step and position: all outstanding gradients are in. `progress` is told the share of the part that is done.
 ///
 /// # Errors
 /// When data or model cannot be used, or the job fails.
@@ -54,15 +54,14 @@ pub fn run_part(
     part: PartId,
     gear: Gear,
     points: &[f64],
+    progress: &mut dyn FnMut(f64),
 ) -> Result<(Checkpoint, PartRun), CompareError> {
     let world = world(stage)?;
-    let parts = stage.data.parts().len() as u32;
     let next = PartId(part.0 + 1);
-    let test = (next.0 < parts).then(|| stage.parts.part(next)).transpose()?;
+    let test = (next.0 < stage.data.parts().len() as u32).then(|| stage.parts.part(next)).transpose()?;
     let samples = stage.parts.part(part)?.samples();
     let mut position = from.map_or_else(|| start(gear), |from| from.position.clone());
     (position.gear, position.part, position.shifts_done) = (gear, part, 0);
-    let resolved_before = position.samples.resolved();
     let before = position.samples;
     let files = match from {
         Some(from) => from.files.clone(),
@@ -78,49 +77,85 @@ pub fn run_part(
         keep_log: false,
     };
     let mut simulation = Simulation::new(setup, world)?;
-    let mut evaluated = Vec::new();
-    let due = |share: f64| resolved_before + (share * samples as f64).ceil() as u64;
-    let mut waiting = points.iter().copied().filter(|share| *share < 1.0).peekable();
-    let mut at: Option<(f64, Step)> = None;
-    let mut point = |simulation: &Simulation<TrainingWorld>, share: f64| -> Result<(), CompareError> {
-        if let Some(test) = &test {
-            evaluated.push(evaluate(stage, simulation, test, share)?);
-        }
-        Ok(())
-    };
+    let mut evaluations =
+        Evaluations { stage, test, of_part: samples, before: before.resolved(), points: Vec::new() };
+    let mut waiting = points.iter().copied().filter(|share| *share < 1.0);
+    let (mut share, mut reached) = (waiting.next(), None);
+    let mut moves = 0_u64;
     while simulation.advance()? {
-        if at.is_none()
-            && let Some(&share) = waiting.peek()
-            && simulation.scheduler().samples().resolved() >= due(share)
-        {
-            at = Some((share, simulation.scheduler().step()));
-            waiting.next();
+        moves += 1;
+        if moves.is_multiple_of(1024) {
+            progress(evaluations.share(&simulation));
         }
-        if let Some((share, step)) = at.filter(|(_, step)| simulation.version() >= *step) {
-            let _ = step;
-            point(&simulation, share)?;
-            at = None;
+        let Some(due) = share.filter(|&share| evaluations.share(&simulation) >= share) else { continue };
+        // Servers apply what the scheduler has decided a little later.
+        let step = *reached.get_or_insert_with(|| simulation.scheduler().step());
+        if simulation.version() >= step {
+            evaluations.evaluate(&simulation, due)?;
+            (share, reached) = (waiting.next(), None);
         }
     }
     match simulation.outcome() {
-        Some(Outcome::Completed) => {}
+        Some(Outcome::Completed) => evaluations.evaluate(&simulation, 1.0)?,
         Some(other) => return Err(CompareError::Job(format!("part {}: the job ended: {other:?}", part.0))),
         None => {
             return Err(CompareError::Job(format!("part {}: stuck: {}", part.0, simulation.describe())));
         }
     }
-    point(&simulation, 1.0)?;
-    let mut report = simulation.report();
-    let of_part = &mut report.samples;
-    of_part.read -= before.read;
-    of_part.applied -= before.applied;
-    of_part.dropped -= before.dropped;
-    of_part.discarded -= before.discarded;
-    of_part.failed -= before.failed;
-    of_part.granted_again -= before.granted_again;
+    progress(1.0);
     let state = simulation.checkpoint().cloned();
     let state = state.ok_or_else(|| CompareError::Job("the part left no checkpoint".to_owned()))?;
-    Ok((state, PartRun { part: part.0, points: evaluated, report }))
+    let mut report = simulation.report();
+    report.samples = since(report.samples, before);
+    Ok((state, PartRun { part: part.0, points: evaluations.points, report }))
+}
+
+/// Counts of a part alone.
+fn since(now: SampleCounts, before: SampleCounts) -> SampleCounts {
+    SampleCounts {
+        read: now.read - before.read,
+        applied: now.applied - before.applied,
+        dropped: now.dropped - before.dropped,
+        discarded: now.discarded - before.discarded,
+        failed: now.failed - before.failed,
+        granted_again: now.granted_again - before.granted_again,
+    }
+}
+
+/// Evaluations on the next part.
+struct Evaluations<'a> {
+    stage: &'a Stage,
+    /// The next part, unless there is none.
+    test: Option<Arc<Part>>,
+    of_part: u64,
+    before: u64,
+    points: Vec<Point>,
+}
+
+impl Evaluations<'_> {
+    /// Share of the part that has met its fate.
+    fn share(&self, simulation: &Simulation<TrainingWorld>) -> f64 {
+        let resolved = simulation.scheduler().samples().resolved() - self.before;
+        resolved as f64 / self.of_part.max(1) as f64
+    }
+
+    fn evaluate(&mut self, simulation: &Simulation<TrainingWorld>, share: f64) -> Result<(), CompareError> {
+        let Some(test) = &self.test else { return Ok(()) };
+        let (stage, world) = (self.stage, simulation.world());
+        let mut shards = copies(simulation.servers(), world).map_err(CompareError::Job)?;
+        let map = gearshift_types::PartitionMap::new(stage.scheduler.servers);
+        let mut learner = world.learner().map_err(CompareError::Job)?;
+        let metrics = score(&mut shards, map, learner.as_mut(), test, stage.evaluation_batch);
+        let metrics = metrics.map_err(CompareError::Job)?;
+        self.points.push(Point {
+            share,
+            samples: simulation.scheduler().samples().resolved(),
+            step: simulation.version().0,
+            auc: metrics.auc,
+            log_loss: metrics.log_loss,
+        });
+        Ok(())
+    }
 }
 
 fn world(stage: &Stage) -> Result<TrainingWorld, CompareError> {
@@ -140,27 +175,6 @@ fn fresh_files(stage: &Stage, world: &TrainingWorld) -> Result<Vec<Vec<u8>>, Com
     let servers = (0..stage.scheduler.servers).map(gearshift_types::ServerId);
     let files = servers.map(|server| world.store(server, None).and_then(|shard| world.file(&shard)));
     files.collect::<Result<_, _>>().map_err(CompareError::Job)
-}
-
-fn evaluate(
-    stage: &Stage,
-    simulation: &Simulation<TrainingWorld>,
-    test: &crate::parts::Part,
-    share: f64,
-) -> Result<Point, CompareError> {
-    let world = simulation.world();
-    let mut shards = copies(simulation.servers(), world).map_err(CompareError::Job)?;
-    let map = gearshift_types::PartitionMap::new(stage.scheduler.servers);
-    let mut learner = world.learner().map_err(CompareError::Job)?;
-    let metrics = score(&mut shards, map, learner.as_mut(), test, stage.evaluation_batch);
-    let metrics = metrics.map_err(CompareError::Job)?;
-    Ok(Point {
-        share,
-        samples: simulation.scheduler().samples().resolved(),
-        step: simulation.version().0,
-        auc: metrics.auc,
-        log_loss: metrics.log_loss,
-    })
 }
 
 fn scheduler_options(stage: &Stage, part: PartId, gear: Gear) -> SchedulerOptions {
