@@ -4,6 +4,7 @@ use gearshift_cluster::{
     LogEntry, SampleCounts, SchedulerInput, SchedulerOutput, ServerInput, ServerOutput, WorkerInput,
     WorkerOutput,
 };
+use gearshift_embedding::ShardDigest;
 use gearshift_types::{ServerId, Step, Time, WorkerEpoch, WorkerId};
 
 /// Something that happened in a run.
@@ -81,6 +82,8 @@ pub enum Moment<'a> {
     Over {
         /// The whole log.
         log: &'a [LogEntry],
+        /// What all servers hold, if the world can tell.
+        digest: Option<&'a ShardDigest>,
     },
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gearshift_data::{Indexer, Schema, gather};
-use gearshift_embedding::{Shard, UpdateOptions};
+use gearshift_embedding::{Shard, ShardDigest, UpdateOptions};
 use gearshift_model::{Learner, ModelOptions};
 use gearshift_types::{Batch, IndexedBatch, ModelSpec, PartId, PartitionMap, RowRange, ServerId};
 
@@ -85,6 +85,10 @@ impl World for TrainingWorld {
 
     fn held(&self, store: &Shard) -> usize {
         store.held()
+    }
+
+    fn digest(&self, store: &Shard) -> Option<ShardDigest> {
+        Some(store.digest())
     }
 
     fn learner(&self) -> Result<Box<dyn Learner>, String> {

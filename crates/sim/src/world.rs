@@ -1,6 +1,6 @@
 //! What a simulated cluster trains: nothing, with thousands of workers, or a real model.
 
-use gearshift_embedding::Store;
+use gearshift_embedding::{ShardDigest, Store};
 use gearshift_model::Learner;
 use gearshift_types::{IndexedBatch, PartId, RowRange, ServerId};
 
@@ -25,6 +25,11 @@ pub trait World {
 
     /// Gradients that a store holds until their commit.
     fn held(&self, store: &Self::Store) -> usize;
+
+    /// Digest of a store's rows and dense parameters, where there are any.
+    fn digest(&self, _store: &Self::Store) -> Option<ShardDigest> {
+        None
+    }
 
     /// A learner for one life of a worker.
     ///

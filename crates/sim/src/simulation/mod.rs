@@ -14,6 +14,7 @@ use std::time::Duration;
 use gearshift_cluster::{
     LogEntry, Notice, Outcome, Position, Scheduler, SchedulerInput, SchedulerOptions, Server, WorkerOptions,
 };
+use gearshift_embedding::ShardDigest;
 use gearshift_types::{PartId, PartitionMap, ServerId, Time, WorkerEpoch};
 
 use crate::cluster::{ClusterOptions, SpeedModel, Trace};
@@ -214,12 +215,13 @@ impl<W: World> Simulation<W> {
         &self.scheduler
     }
 
-    /// A message to the scheduler from outside: a shift by hand, a stop. It arrives at once.
+    /// A message to the scheduler from outside: a shift by hand, a stop. It arrives at once, or never while the job
+    /// is down.
     ///
     /// # Errors
     /// As [`Self::advance`].
     pub fn tell_scheduler(&mut self, input: SchedulerInput) -> Result<(), SimError> {
-        self.scheduler_hears(input)
+        if self.down { Ok(()) } else { self.scheduler_hears(input) }
     }
 
     /// The servers.
@@ -324,9 +326,19 @@ impl<W: World> Simulation<W> {
             return Err(SimError::Stuck { now: self.now, text: self.describe() });
         };
         let log = std::mem::take(&mut self.log);
-        let watched = self.watch(&Moment::Over { log: &log });
+        let digest = if self.watchers.is_empty() { None } else { self.digest() };
+        let watched = self.watch(&Moment::Over { log: &log, digest: digest.as_ref() });
         self.log = log;
         watched.map(|()| outcome)
+    }
+
+    /// Digest over all servers.
+    fn digest(&self) -> Option<ShardDigest> {
+        let mut sum = ShardDigest::default();
+        for server in &self.servers {
+            sum.add(&self.world.digest(server.store())?);
+        }
+        Some(sum)
     }
 
     /// Who waits for what.
