@@ -41,6 +41,22 @@ pub struct MeasureOptions {
     pub seed: u64,
 }
 
+impl MeasureOptions {
+    /// What the simulation starts from.
+    #[must_use]
+    pub fn setup(&self) -> Setup {
+        Setup {
+            scheduler: scheduler_options(self),
+            worker: self.worker,
+            cluster: self.cluster.clone(),
+            trace: self.trace.clone(),
+            seed: self.seed,
+            resume: None,
+            keep_log: false,
+        }
+    }
+}
+
 /// Runs until `steps` global batches of samples have met their fate; more are there, so that the measurement ends
 /// in full swing.
 ///
@@ -50,16 +66,7 @@ pub fn measure(options: &MeasureOptions) -> Result<SimReport, SimError> {
     let wanted = options.steps * u64::from(options.batch.global);
     let spare = u64::from(options.workers) * u64::from(options.batch.local.max(1)) * 4;
     let world = EmptyWorld::new(wanted + 4 * u64::from(options.batch.global) + spare, options.workload);
-    let setup = Setup {
-        scheduler: scheduler_options(options),
-        worker: options.worker,
-        cluster: options.cluster.clone(),
-        trace: options.trace.clone(),
-        seed: options.seed,
-        resume: None,
-        keep_log: false,
-    };
-    let mut simulation = Simulation::new(setup, world)?;
+    let mut simulation = Simulation::new(options.setup(), world)?;
     while simulation.scheduler().samples().resolved() < wanted && simulation.outcome().is_none() {
         if !simulation.advance()? {
             return Err(SimError::Stuck { now: simulation.now(), text: simulation.describe() });

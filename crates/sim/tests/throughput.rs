@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use gearshift_cluster::WorkerOptions;
+use gearshift_cluster::{Outcome, WorkerOptions};
 use gearshift_coordination::{BatchOptions, Gear, GearOptions};
 use gearshift_sim::cluster::{ClusterOptions, Slow, Workload};
-use gearshift_sim::{MeasureOptions, SimReport, measure};
+use gearshift_sim::{EmptyWorld, MeasureOptions, SimReport, Simulation, measure};
 
 fn options(gear: Gear) -> MeasureOptions {
     MeasureOptions {
@@ -106,4 +106,15 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
     assert_eq!(first, run(&options));
     options.seed = 2;
     assert_ne!(first.seconds, run(&options).seconds);
+}
+
+#[test]
+fn a_job_ends_when_its_last_commit_is_made() {
+    // Ten batches of one worker, 3.2 ms each; looks at the clock and signs of life after the end do not count.
+    let mut options = options(Gear::Asynchronous);
+    (options.workers, options.cluster.speed.jitter) = (1, 0.0);
+    let world = EmptyWorld::new(320, Workload::default());
+    let mut simulation = Simulation::new(options.setup(), world).unwrap();
+    assert_eq!(simulation.run().unwrap(), Outcome::Completed);
+    assert!((simulation.report().seconds - 0.032).abs() < 1e-6, "{}", simulation.report().seconds);
 }

@@ -54,10 +54,10 @@ pub struct Point {
     pub samples: u64,
     /// Updates made.
     pub step: u64,
-    /// AUC; absent when all labels are equal.
+    /// AUC; absent when all labels are equal or predictions are no numbers any more.
     pub auc: Option<f64>,
-    /// Mean log loss, nats.
-    pub log_loss: f64,
+    /// Mean log loss, nats; absent when predictions are no numbers any more.
+    pub log_loss: Option<f64>,
 }
 
 /// One part of a run.

@@ -151,8 +151,8 @@ impl Evaluations<'_> {
             share,
             samples: simulation.scheduler().samples().resolved(),
             step: simulation.version().0,
-            auc: metrics.auc,
-            log_loss: metrics.log_loss,
+            auc: metrics.and_then(|metrics| metrics.auc),
+            log_loss: metrics.map(|metrics| metrics.log_loss),
         });
         Ok(())
     }

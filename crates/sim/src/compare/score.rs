@@ -5,7 +5,7 @@ use std::ops::Range;
 use gearshift_cluster::Server;
 use gearshift_data::{Indexer, gather};
 use gearshift_embedding::{Shard, Store};
-use gearshift_model::{Learner, Metrics};
+use gearshift_model::{Learner, Metrics, MetricsError};
 use gearshift_types::{Batch, IndexedBatch, ModelSpec, PartitionMap, PullRequest, Rows, ServerId, TableKeys};
 
 use crate::parts::Part;
@@ -59,14 +59,14 @@ pub(super) fn copies(
     (0..servers.len() as u32).map(|server| world.store(ServerId(server), Some(&files))).collect()
 }
 
-/// AUC and log loss of the shards' parameters on a part.
+/// Figures of the shards' parameters on a part; `None` when a model that has diverged predicts no numbers.
 pub(super) fn score(
     shards: &mut [Shard],
     map: PartitionMap,
     learner: &mut dyn Learner,
     part: &Part,
     batch_rows: u32,
-) -> Result<Metrics, String> {
+) -> Result<Option<Metrics>, String> {
     let spec = learner.spec().clone();
     let mut indexer = Indexer::new();
     let (mut labels, mut all) = (Vec::new(), Vec::new());
@@ -79,7 +79,11 @@ pub(super) fn score(
         all.extend(predictions);
         labels.extend(batch.labels);
     }
-    Metrics::of(&all, &labels).map_err(|error| error.to_string())
+    match Metrics::of(&all, &labels) {
+        Ok(metrics) => Ok(Some(metrics)),
+        Err(MetricsError::Prediction { .. } | MetricsError::Empty) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// A part in batches of `rows` rows, across blocks; the last one may have fewer.

@@ -53,7 +53,10 @@ impl<W: World> Simulation<W> {
                 let now = self.now;
                 self.notices.iter_mut().for_each(|notices| notices.push((now, notice.clone())));
             }
-            SchedulerOutput::Finished(outcome) => self.outcome = Some(outcome),
+            SchedulerOutput::Finished(outcome) => {
+                self.outcome = Some(outcome);
+                self.ended = Some(at);
+            }
         }
         Ok(())
     }

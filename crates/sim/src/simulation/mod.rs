@@ -111,6 +111,8 @@ pub struct Simulation<W: World> {
     log: Vec<LogEntry>,
     notices: Option<Vec<(Time, Notice)>>,
     outcome: Option<Outcome>,
+    /// When the job ended; messages may arrive later.
+    ended: Option<Time>,
     writing: BTreeMap<u64, (BTreeMap<u32, Vec<u8>>, usize)>,
     checkpoint: Option<(Checkpoint, usize)>,
     down: bool,
@@ -161,6 +163,7 @@ impl<W: World> Simulation<W> {
             log: Vec::new(),
             notices: None,
             outcome: None,
+            ended: None,
             writing: BTreeMap::new(),
             down: false,
             watchers,
@@ -264,7 +267,7 @@ impl<W: World> Simulation<W> {
     /// Figures so far.
     #[must_use]
     pub fn report(&self) -> SimReport {
-        let passed = seconds(self.now);
+        let passed = seconds(self.ended.unwrap_or(self.now));
         let share = |busy: Duration, of: usize| {
             if passed > 0.0 && of > 0 { busy.as_secs_f64() / (passed * of as f64) } else { 0.0 }
         };
