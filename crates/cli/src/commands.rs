@@ -6,6 +6,7 @@ pub(crate) mod generate;
 pub(crate) mod predict;
 pub(crate) mod replay;
 pub(crate) mod resume;
+pub(crate) mod simulate;
 pub(crate) mod train;
 
 use std::io::{IsTerminal, Write};

@@ -1,5 +1,6 @@
 //! The one binary `gearshift`: job files, wiring, progress.
 
+mod cluster_file;
 mod commands;
 mod job;
 #[allow(dead_code, unused_imports)] // Its first user is on the way.
@@ -12,7 +13,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use commands::{checkpoint, evaluate, generate, predict, replay, train};
+use commands::{checkpoint, evaluate, generate, predict, replay, simulate, train};
 use tracing_subscriber::EnvFilter;
 
 /// Trains recommendation models on parameter servers and shifts gears while it runs.
@@ -26,6 +27,7 @@ Examples:
   gearshift job check job.toml         say everything that is wrong with a job
   gearshift job keys                   list every key of a job file
   gearshift evaluate runs/job          measure the newest checkpoint
+  gearshift simulate                   which gear is how fast on a cluster, in virtual time
 
 Log output: RUST_LOG=debug gearshift ..."
 )]
@@ -41,6 +43,7 @@ enum Command {
     Predict(predict::Predict),
     Generate(generate::Generate),
     Replay(replay::Replay),
+    Simulate(simulate::Simulate),
     #[command(subcommand)]
     Checkpoint(checkpoint::CheckpointCommand),
     /// Look at a job without running it.
@@ -80,6 +83,7 @@ fn run(command: &Command) -> anyhow::Result<u8> {
         Command::Predict(args) => predict::run(args)?,
         Command::Generate(args) => generate::run(args)?,
         Command::Replay(args) => replay::run(args)?,
+        Command::Simulate(args) => simulate::run(args)?,
         Command::Checkpoint(args) => checkpoint::run(args)?,
         Command::Job(args) => job::command::run(args, &mut std::io::stdout().lock())?,
     }

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{Job, Problems, print};
+use super::keys::Keys;
+use super::{Job, Problems, key_list, print};
 
 /// How a command line names a job.
 #[derive(Clone, Debug, clap::Args)]
@@ -42,7 +43,7 @@ pub(crate) enum JobCommand {
 /// When the job is wrong or `out` cannot be written.
 pub(crate) fn run(command: &JobCommand, out: &mut dyn Write) -> anyhow::Result<()> {
     match command {
-        JobCommand::Keys => out.write_all(print::keys_text().as_bytes())?,
+        JobCommand::Keys => out.write_all(print::keys_text::<Job>(&Keys::new(key_list::JOB)).as_bytes())?,
         JobCommand::Check(args) => {
             let job = args.load()?;
             for warning in job.warnings() {

@@ -1,15 +1,17 @@
-//! The list of keys, section by section.
+//! The list of a job file's keys, section by section.
 
-use super::keys::{Key, Kind, Presence};
-use Kind::{Above, Choice, Flag, Integer, Integers, Number, Path, PathGroups, Paths, Text, Texts};
+use super::keys::{KeyList, Kind, Presence, Row};
+use crate::cluster_file::key_rows::{NETWORK, SERVER, SPEED};
+use Kind::{
+    Above, Choice, Choices, Flag, Integer, Integers, Number, Numbers, Path, PathGroups, Paths, Text, Texts,
+};
 use Presence::{Default, Optional, Required};
-
-type Row = (&'static str, Kind, Presence, &'static str, &'static str);
 
 const U32: i64 = u32::MAX as i64;
 const MANY: i64 = i64::MAX;
 const TRANSFORMS: &[&str] = &["log1p", "raw", "bucket"];
-const GEARS: &[&str] =
+/// The words of the gears.
+pub(crate) const GEARS: &[&str] =
     &["synchronous", "gba", "asynchronous", "bounded_staleness", "backup_workers", "k_batch"];
 
 #[rustfmt::skip]
@@ -97,14 +99,19 @@ const UPDATE: &[Row] = &[
 ];
 
 #[rustfmt::skip]
-const BATCH: &[Row] = &[
+pub(crate) const BATCH: &[Row] = &[
     ("global", Integer(1, U32), Required, "1024", "Samples of one update (G), in every gear: what the learning rate is tuned for."),
     ("local", Integer(1, U32), Required, "64", "Samples of one gradient (B) outside the synchronous gear; divides global."),
 ];
 
 #[rustfmt::skip]
-const GEAR: &[Row] = &[
+const START: &[Row] = &[
     ("start", Choice(GEARS), Default, "\"synchronous\"", "The gear at the start."),
+];
+
+/// The settings of all gears.
+#[rustfmt::skip]
+pub(crate) const GEAR: &[Row] = &[
     ("decay", Choice(&["hard", "power", "none", "version_power"]), Default, "\"hard\"", "gba: how a gradient loses weight with staleness."),
     ("tolerance_steps", Integer(0, U32), Default, "3", "gba, decay hard: largest staleness with weight 1 (the paper's iota)."),
     ("power", Number(0.0, 100.0), Default, "0.5", "gba, decay power and version_power: weight (1 + staleness)^-power."),
@@ -170,9 +177,26 @@ const EVALUATE: &[Row] = &[
     ("batch", Integer(1, 1 << 24), Default, "4096", "Samples per evaluation batch."),
 ];
 
+#[rustfmt::skip]
+const COMPARE: &[Row] = &[
+    ("base_parts", Integer(1, U32), Optional, "4", "gearshift compare: parts that the base is trained on before the branches part; half of the parts when absent."),
+    ("parts", Integer(1, U32), Optional, "3", "Parts that each branch is trained on after the base; when absent all that are left but the last, which is evaluated on."),
+    ("seeds", Integer(1, 1000), Default, "3", "Seeds, from `seed` on."),
+    ("points", Numbers(0.0, 1.0), Default, "[0.05, 0.1, 0.25, 0.5]", "Shares of the first part after the base at which branches are evaluated, besides the end of each part."),
+];
+
+#[rustfmt::skip]
+const BRANCH: &[Row] = &[
+    ("name", Text, Required, "\"gba\"", "A way to go on from the base, by its name in the report."),
+    ("gears", Choices(GEARS), Required, "[\"gba\"]", "Its gear in each part after the base, in turn."),
+    ("set", Texts, Default, "[\"batch.local=128\"]", "Settings put over the job's for this branch, each key=value as for --set."),
+    ("base", Choice(GEARS), Optional, "\"gba\"", "Gear of the base that it goes on from; gear.start when absent."),
+    ("base_set", Texts, Default, "[\"gear.tolerance_steps=5\"]", "Settings put over the job's for that base."),
+];
+
 /// All keys, in the order of the file.
-pub(crate) fn all() -> Vec<Key> {
-    let sections: &[(&str, &[Row])] = &[
+pub(crate) const JOB: KeyList = KeyList {
+    sections: &[
         ("", TOP),
         ("data.", DATA),
         ("model.", MODEL),
@@ -180,6 +204,7 @@ pub(crate) fn all() -> Vec<Key> {
         ("optimizer.sparse.", OPTIMIZER),
         ("optimizer.dense.", OPTIMIZER),
         ("batch.", BATCH),
+        ("gear.", START),
         ("gear.", GEAR),
         ("shift[].", SHIFT),
         ("cluster.", CLUSTER),
@@ -188,13 +213,17 @@ pub(crate) fn all() -> Vec<Key> {
         ("checkpoint.", CHECKPOINT),
         ("output.", OUTPUT),
         ("evaluate.", EVALUATE),
-    ];
-    let key = |section: &str, &(name, kind, presence, example, doc): &Row| Key {
-        path: format!("{section}{name}"),
-        kind,
-        presence,
-        example,
-        doc,
-    };
-    sections.iter().flat_map(|(section, rows)| rows.iter().map(move |row| key(section, row))).collect()
-}
+        ("compare.", COMPARE),
+        ("compare.speed.", SPEED),
+        ("compare.network.", NETWORK),
+        ("compare.server.", SERVER),
+        ("compare.branch[].", BRANCH),
+    ],
+    optional_tables: &["data.split", "data.delimited", "compare.speed.noise", "compare.speed.load"],
+    exactly_one: &[
+        ("shift[]", &["at_sample", "at_part", "at_seconds"]),
+        ("fault[]", &["at_batch", "at_sample"]),
+    ],
+    noun: "job",
+    shown_by: "gearshift job keys",
+};

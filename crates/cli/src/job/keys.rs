@@ -1,5 +1,5 @@
-//! Every key that a job file may hold: the one source of the checks, of `gearshift job keys` and of suggestions.
-//! A test holds it against the structs that the file is read into, both ways.
+//! Every key that a job file or a cluster file may hold: the one source of the checks, of the lists of keys that
+//! are shown and of suggestions. Tests hold each list against the structs that the file is read into, both ways.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,12 @@ pub(crate) enum Kind {
     Number(f64, f64),
     /// A finite number above the first and up to the second.
     Above(f64, f64),
+    /// Finite numbers, each in a range, ends included.
+    Numbers(f64, f64),
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// Some of these words.
+    Choices(&'static [&'static str]),
 }
 
 /// Whether a key may be left out.
@@ -56,21 +60,34 @@ pub(crate) struct Key {
     pub(crate) doc: &'static str,
 }
 
-/// Tables that may be left out although some key in them is required.
-pub(crate) const OPTIONAL_TABLES: &[&str] = &["data.split", "data.delimited"];
+/// One line of a list of keys, under the head of its section.
+pub(crate) type Row = (&'static str, Kind, Presence, &'static str, &'static str);
 
-/// Keys of which exactly one must be there, by table.
-pub(crate) const EXACTLY_ONE: &[(&str, &[&str])] =
-    &[("shift[]", &["at_sample", "at_part", "at_seconds"]), ("fault[]", &["at_batch", "at_sample"])];
+/// All that is to be known of one sort of file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyList {
+    /// Start of the paths of a section, such as `shift[].`, and its rows; in the order of the file.
+    pub(crate) sections: &'static [(&'static str, &'static [Row])],
+    /// Tables that exist only when they are written: some key in them is required, or their absence means something.
+    pub(crate) optional_tables: &'static [&'static str],
+    /// Keys of which exactly one must be there, by table.
+    pub(crate) exactly_one: &'static [(&'static str, &'static [&'static str])],
+    /// What such a file describes: `job` of a job file.
+    pub(crate) noun: &'static str,
+    /// The command that shows the keys.
+    pub(crate) shown_by: &'static str,
+}
 
 /// All keys by path, in the order of the file.
 #[derive(Debug)]
 pub(crate) struct Keys {
+    /// The list they come from.
+    pub(crate) list: KeyList,
     all: Vec<Key>,
     by_path: BTreeMap<String, usize>,
 }
 
-/// What a path of the job file is.
+/// What a path of the file is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Found<'a> {
     /// A key.
@@ -84,11 +101,22 @@ pub(crate) enum Found<'a> {
 }
 
 impl Keys {
-    /// The keys of a job.
-    pub(crate) fn new() -> Self {
-        let all = super::key_list::all();
+    /// The keys of a list.
+    pub(crate) fn new(list: KeyList) -> Self {
+        let key = |section: &str, &(name, kind, presence, example, doc): &Row| Key {
+            path: format!("{section}{name}"),
+            kind,
+            presence,
+            example,
+            doc,
+        };
+        let all: Vec<Key> = list
+            .sections
+            .iter()
+            .flat_map(|(section, rows)| rows.iter().map(move |row| key(section, row)))
+            .collect();
         let by_path = all.iter().enumerate().map(|(index, key)| (key.path.clone(), index)).collect();
-        Self { all, by_path }
+        Self { list, all, by_path }
     }
 
     /// In the order of the file.

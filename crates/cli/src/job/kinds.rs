@@ -29,7 +29,10 @@ impl Kind {
             Self::Number(min, max) if min <= f64::MIN && max >= f64::MAX => "a number".to_owned(),
             Self::Number(min, max) => format!("a number from {min} to {max}"),
             Self::Above(min, max) => format!("a number above {min}, at most {max}"),
+            Self::Numbers(min, max) if min <= f64::MIN && max >= f64::MAX => "a list of numbers".to_owned(),
+            Self::Numbers(min, max) => format!("a list of numbers from {min} to {max}"),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Choices(words) => format!("a list of {}", words.join(", ")),
         }
     }
 
@@ -56,6 +59,10 @@ impl Kind {
             (Self::Integers(min, max), Value::List(items)) => {
                 return each(self, Self::Integer(min, max), items);
             }
+            (Self::Numbers(min, max), Value::List(items)) => {
+                return each(self, Self::Number(min, max), items);
+            }
+            (Self::Choices(words), Value::List(items)) => return each(self, Self::Choice(words), items),
             (Self::PathGroups, Value::List(items)) => {
                 return items.iter().try_for_each(|item| match &item.value {
                     Value::List(group) => each(self, Self::Path, group),
@@ -96,10 +103,11 @@ impl Kind {
                 Self::Text | Self::Path | Self::Choice(_),
                 Value::Integer(_) | Value::Float(_) | Value::Flag(_),
             ) => Some(format!("put it in quotes: \"{}\"", value.show())),
-            (Self::Paths | Self::PathGroups | Self::Texts, Value::Text(text)) => {
+            (Self::Paths | Self::PathGroups | Self::Texts | Self::Choices(_), Value::Text(text)) => {
                 Some(format!("put it in a list: [{text:?}]"))
             }
-            (Self::Integers(..), Value::Integer(integer)) => Some(format!("put it in a list: [{integer}]")),
+            (Self::Integers(..) | Self::Numbers(..), Value::Integer(_))
+            | (Self::Numbers(..), Value::Float(_)) => Some(format!("put it in a list: [{}]", value.show())),
             _ => None,
         }
     }

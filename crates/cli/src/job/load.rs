@@ -5,14 +5,108 @@ use std::path::Path;
 use gearshift_data::options::DataKind;
 
 use super::keys::Keys;
-use super::problem::{Origin, Problem, Problems};
-use super::{Job, cross, sets, tree, walk};
+use super::problem::{Problem, Problems};
+use super::read::{Source, check};
+use super::sets::Set;
+use super::{Branch, Job, cross, key_list};
 
 /// The job of `gearshift train` without arguments.
 const DEMO: &str = include_str!("demo.toml");
 
-/// Largest job file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 16 << 20;
+/// A job file and what was put over it: from this come the job and the jobs of its branches.
+#[derive(Clone, Debug)]
+pub(crate) struct JobSource {
+    source: Source,
+    sets: Vec<Set>,
+}
+
+impl JobSource {
+    /// Reads a job file (without `path`: the demonstration), to put `sets` (`key=value`) over it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open(path: Option<&Path>, sets: &[String]) -> Result<Self, Problems> {
+        let source = match path {
+            None => Source::of_text("demo.toml (built in)", DEMO, Path::new("")),
+            Some(path) => Source::read(path, &key_list::JOB)?,
+        };
+        Ok(Self::of(source, sets))
+    }
+
+    /// As [`JobSource::open`], from text.
+    pub(crate) fn of(source: Source, sets: &[String]) -> Self {
+        Self { source, sets: sets.iter().map(|set| Set::of_command(set)).collect() }
+    }
+
+    /// The job itself.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it and its branches, at once.
+    pub(crate) fn job(&self) -> Result<Job, Problems> {
+        let job = self.with(Vec::new())?;
+        let mut problems = Vec::new();
+        for branch in &job.compare.branch {
+            let found = self.branch_problems(&job, branch);
+            problems.extend(found);
+        }
+        if problems.is_empty() { Ok(job) } else { Err(Problems::new(&self.source.file, problems)) }
+    }
+
+    /// The job that a branch goes on with: this one with the branch's `set`. `gear.start` is as in the job; the gear
+    /// of each part is the branch's.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it; the branch is named.
+    pub(crate) fn branch(&self, branch: &Branch) -> Result<Job, Problems> {
+        let owner = branch.owner();
+        self.with(Set::of_list(&owner, &branch.set).collect()).map_err(|problems| problems.in_variant(&owner))
+    }
+
+    /// The job of the base that a branch goes on from: this one with the branch's `base_set`, its gear at the start
+    /// that of the base.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it; the branch is named.
+    pub(crate) fn base_of(&self, branch: &Branch) -> Result<Job, Problems> {
+        let owner = format!("base of {}", branch.owner());
+        let mut job = self
+            .with(Set::of_list(&owner, &branch.base_set).collect())
+            .map_err(|problems| problems.in_variant(&owner))?;
+        job.gear.start = branch.base.unwrap_or(job.gear.start);
+        Ok(job)
+    }
+
+    fn branch_problems(&self, job: &Job, branch: &Branch) -> Vec<Problem> {
+        let owner = branch.owner();
+        let sides =
+            [(self.base_of(branch), format!("base of {owner}")), (self.branch(branch), owner.clone())];
+        let mut problems = Vec::new();
+        let mut right = Vec::new();
+        for (side, owner) in sides {
+            match side {
+                Ok(side) => {
+                    problems.extend(cross::side(job, &owner, &side));
+                    right.push(side);
+                }
+                Err(found) => problems.extend(found.into_vec()),
+            }
+        }
+        if let [base, branch] = &right[..] {
+            problems.extend(cross::branch(&owner, base, branch));
+        }
+        problems
+    }
+
+    fn with(&self, more: Vec<Set>) -> Result<Job, Problems> {
+        let keys = Keys::new(key_list::JOB);
+        let sets: Vec<Set> = self.sets.iter().cloned().chain(more).collect();
+        let checked = check::<Job>(&keys, &self.source.text, &sets);
+        checked.finish(&self.source.file, |job, written, tainted| {
+            job.base.clone_from(&self.source.base);
+            cross::check(job, written, tainted)
+        })
+    }
+}
 
 impl Job {
     /// Reads a job file (without `path`: the demonstration) and puts `sets` (`key=value`) over it.
@@ -20,15 +114,7 @@ impl Job {
     /// # Errors
     /// Everything that is wrong with it, at once.
     pub(crate) fn load(path: Option<&Path>, sets: &[String]) -> Result<Self, Problems> {
-        let Some(path) = path else {
-            return Self::parse("demo.toml (built in)", DEMO, Path::new(""), sets);
-        };
-        let file = path.display().to_string();
-        let text = read(path).map_err(|what| {
-            let help = "give the path of a job file; gearshift job keys lists what it may hold".to_owned();
-            Problems::new(&file, vec![Problem { origin: Origin::File, key: String::new(), what, help }])
-        })?;
-        Self::parse(&file, &text, path.parent().unwrap_or(Path::new("")), sets)
+        JobSource::open(path, sets)?.job()
     }
 
     /// The job of `gearshift train` without arguments: generated data, DeepFM, 4 workers, from the synchronous
@@ -43,39 +129,7 @@ impl Job {
 
     /// As [`Job::load`], from text. `file` names it in messages, `base` is its folder.
     pub(crate) fn parse(file: &str, text: &str, base: &Path, sets: &[String]) -> Result<Self, Problems> {
-        let keys = Keys::new();
-        let (mut table, syntax) = tree::parse(text);
-        let mut problems = Vec::new();
-        for set in sets {
-            problems.extend(sets::apply(&keys, &mut table, set).err());
-        }
-        let walked = walk::walk(&keys, &table);
-        if !syntax.is_empty() {
-            // What a broken line meant is unknown, so neither it nor what seems missing is reported twice.
-            let broken: Vec<&Origin> = syntax.iter().map(|problem| &problem.origin).collect();
-            problems.extend(walked.problems.into_iter().filter(|problem| {
-                !broken.contains(&&problem.origin) && !problem.what.starts_with("missing")
-            }));
-            problems.extend(syntax);
-            return Err(Problems::new(file, problems));
-        }
-        problems.extend(walked.problems);
-        match toml::Value::Table(walked.clean).try_into::<Self>() {
-            Ok(mut job) => {
-                job.base = base.to_owned();
-                problems.extend(cross::check(&job, &table, &walked.tainted));
-                if problems.is_empty() {
-                    return Ok(job);
-                }
-            }
-            Err(error) => problems.push(Problem {
-                origin: Origin::File,
-                key: String::new(),
-                what: error.message().to_owned(),
-                help: String::new(),
-            }),
-        }
-        Err(Problems::new(file, problems))
+        JobSource::of(Source::of_text(file, text, base), sets).job()
     }
 
     /// The job with every default filled in, as a job file that gives the same job from any folder.
@@ -88,6 +142,9 @@ impl Job {
             // "." first: a job file named without a folder, with data beside it, leaves both of the others empty.
             let folder = Path::new(".").join(&self.base).join(job.data.folder.unwrap_or_default());
             job.data.folder = Some(std::path::absolute(folder.join(""))?);
+        }
+        if let Some(trace) = &mut job.compare.speed.trace {
+            *trace = std::path::absolute(Path::new(".").join(&self.base).join(&*trace))?;
         }
         Ok(toml::to_string(&job)?)
     }
@@ -111,20 +168,4 @@ impl Job {
             _ => None,
         }
     }
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
-    if size.is_dir() {
-        return Err("expected a file, got a folder".to_owned());
-    }
-    if size.len() > FILE_BYTES_MAX {
-        return Err(format!("expected a job file of at most {FILE_BYTES_MAX} bytes, got {}", size.len()));
-    }
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let line =
-            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count();
-        format!("expected UTF-8 text, got other bytes in line {}", line + 1)
-    })
 }

@@ -8,7 +8,7 @@ use gearshift_embedding::UpdateOptions;
 use gearshift_model::ModelOptions;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ClusterOptions, Fault, Shift, Straggler};
+use super::{ClusterOptions, CompareOptions, Fault, Shift, Straggler};
 
 /// One training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +54,9 @@ pub(crate) struct Job {
     /// Evaluation.
     #[serde(default)]
     pub(crate) evaluate: EvaluateOptions,
+    /// What `gearshift compare` sets side by side.
+    #[serde(default)]
+    pub(crate) compare: CompareOptions,
     /// The job file's folder, which `data.folder` is relative to; the working directory without a file. Not a
     /// key of the file.
     #[serde(skip)]

@@ -1,16 +1,18 @@
-//! `gearshift job keys`: every key with its default and meaning.
+//! Every key of a file with its default and meaning: `gearshift job keys`, `gearshift simulate --keys`.
 
 use std::fmt::Write as _;
 
-use super::Job;
-use super::keys::{Keys, Presence};
-use super::tree::Table;
-use super::{sets, walk};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-/// The text of `gearshift job keys`: each key with its default, then its meaning and what it takes.
-pub(crate) fn keys_text() -> String {
-    let keys = Keys::new();
-    let defaults = defaults(&keys);
+use super::keys::{Keys, Presence};
+use super::sets::{self, Set};
+use super::tree::Table;
+use super::walk;
+
+/// Each key with its default, then its meaning and what it takes. `T` is what the file is read into.
+pub(crate) fn keys_text<T: Serialize + DeserializeOwned>(keys: &Keys) -> String {
+    let defaults = defaults::<T>(keys);
     let mut text = String::new();
     for key in keys.iter() {
         let default = match key.presence {
@@ -23,17 +25,22 @@ pub(crate) fn keys_text() -> String {
     text
 }
 
-/// A job of required keys alone, one element in each list, with every default filled in.
-fn defaults(keys: &Keys) -> toml::Value {
+/// A file of required keys alone, one element in each list, every table there, with every default filled in.
+fn defaults<T: Serialize + DeserializeOwned>(keys: &Keys) -> toml::Value {
     let mut written = Table::new();
+    let mut set = |text: String| {
+        let applied = sets::apply(keys, &mut written, &Set::of_command(&text));
+        assert!(applied.is_ok(), "{text} fits no file: {applied:?}");
+    };
+    for table in keys.list.optional_tables {
+        set(format!("{table}={{}}"));
+    }
     for key in keys.iter().filter(|key| key.presence == Presence::Required) {
-        let set = format!("{}={}", key.path.replace("[]", ".0"), key.example);
-        let applied = sets::apply(keys, &mut written, &set);
-        assert!(applied.is_ok(), "the example of {} fits no job: {applied:?}", key.path);
+        set(format!("{}={}", key.path.replace("[]", ".0"), key.example));
     }
     let clean = walk::walk(keys, &written).clean;
-    let job = toml::Value::Table(clean).try_into::<Job>().ok();
-    let text = job.and_then(|job| toml::to_string(&job).ok()).unwrap_or_default();
+    let file = toml::Value::Table(clean).try_into::<T>().ok();
+    let text = file.and_then(|file| toml::to_string(&file).ok()).unwrap_or_default();
     toml::Value::Table(toml::from_str(&text).unwrap_or_default())
 }
 
@@ -46,26 +53,40 @@ fn look<'a>(value: &'a toml::Value, path: &str) -> Option<&'a toml::Value> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use super::super::keys::join;
+    use super::super::{Job, key_list};
     use super::*;
 
-    #[test]
-    fn every_key_with_a_default_shows_it() {
-        let keys = Keys::new();
-        let defaults = defaults(&keys);
+    /// Whether a key excludes others.
+    fn excludes(keys: &Keys, pattern: &str) -> bool {
+        let mut groups = keys.list.exactly_one.iter();
+        groups.any(|(owner, group)| group.iter().any(|name| join(owner, name) == pattern))
+    }
+
+    /// Defaults are where the list says.
+    pub(crate) fn every_default_is_shown<T: Serialize + DeserializeOwned>(keys: &Keys) {
+        let defaults = defaults::<T>(keys);
         for key in keys.iter() {
             let shown = look(&defaults, &key.path).is_some();
             match key.presence {
                 Presence::Default => assert!(shown, "{} has no default", key.path),
-                Presence::Optional if key.path.contains(".at_") => {}
+                Presence::Optional if excludes(keys, &key.path) => {}
                 Presence::Optional => assert!(!shown, "{} has a default", key.path),
-                Presence::Required => assert!(shown, "{} is not in the minimal job", key.path),
+                Presence::Required => assert!(shown, "{} is not in the minimal file", key.path),
             }
         }
-        let text = keys_text();
+    }
+
+    #[test]
+    fn every_key_with_a_default_shows_it() {
+        let keys = Keys::new(key_list::JOB);
+        every_default_is_shown::<Job>(&keys);
+        let text = keys_text::<Job>(&keys);
         assert!(
             text.contains("cluster.workers = 4\n    Number of workers. Takes an integer from 1 to 65536.")
         );
         assert!(text.contains("optimizer.sparse.rate = 0.05\n"), "{text}");
+        assert!(text.contains("compare.speed.noise.sigma = 0.5\n"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a job: every problem with its place, its key, what is expected, what came, what to do.
+//! What is wrong with a file: every problem with its place, its key, what is expected, what came, what to do.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub(crate) enum Origin {
     File,
     /// A line of the file, from 1.
     Line(usize),
-    /// A `--set`, as typed.
+    /// A `key=value` put over the file, with who says it: `--set seed=2`.
     Set(String),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Problem {
     pub(crate) help: String,
 }
 
-/// All that is wrong with a job, sorted by line; `--set`s last.
+/// All that is wrong with a file, sorted by line; `--set`s last.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) struct Problems {
     file: String,
@@ -39,6 +39,26 @@ impl Problems {
         problems.sort();
         problems.dedup();
         Self { file: file.to_owned(), problems }
+    }
+
+    /// Those of a file that holds one thing wrong as a whole.
+    pub(crate) fn whole(file: &str, what: String, help: String) -> Self {
+        Self::new(file, vec![Problem { origin: Origin::File, key: String::new(), what, help }])
+    }
+
+    /// The same, of a variant of the file such as `branch "gba"`: named where the place does not.
+    pub(crate) fn in_variant(mut self, owner: &str) -> Self {
+        for problem in &mut self.problems {
+            if !matches!(&problem.origin, Origin::Set(text) if text.starts_with(owner)) {
+                problem.what = format!("in {owner}: {}", problem.what);
+            }
+        }
+        self
+    }
+
+    /// The problems, to be put among others.
+    pub(crate) fn into_vec(self) -> Vec<Problem> {
+        self.problems
     }
 
     /// The problems.
@@ -56,7 +76,7 @@ impl fmt::Display for Problems {
             match &problem.origin {
                 Origin::File => write!(f, "\n{}: ", self.file)?,
                 Origin::Line(line) => write!(f, "\n{}:{line}: ", self.file)?,
-                Origin::Set(text) => write!(f, "\n--set {text}: ")?,
+                Origin::Set(text) => write!(f, "\n{text}: ")?,
             }
             if !problem.key.is_empty() {
                 write!(f, "{}: ", problem.key)?;

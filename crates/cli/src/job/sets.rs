@@ -1,15 +1,40 @@
-//! `--set a.b=c`: values of the command line, put over those of the file before anything is checked.
+//! `--set a.b=c`: values of the command line, put over those of the file before anything is checked. Branches of a
+//! comparison and runs of a cluster file bring such settings too.
 
-use super::keys::{EXACTLY_ONE, Found, Keys, join};
+use super::keys::{Found, Keys, join};
 use super::problem::{Origin, Problem};
 use super::tree::{Item, Table, Value, parse_value};
 
-/// Puts one `--set` into the job. Names of keys are checked later, with those of the file.
+/// One `key=value` and who says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Set {
+    /// As written.
+    pub(crate) text: String,
+    /// How a message names its place.
+    pub(crate) origin: Origin,
+}
+
+impl Set {
+    /// One of the command line.
+    pub(crate) fn of_command(text: &str) -> Self {
+        Self { text: text.to_owned(), origin: Origin::Set(format!("--set {text}")) }
+    }
+
+    /// Those of a list of the file; `owner` is a phrase such as `branch "gba"`.
+    pub(crate) fn of_list<'a>(owner: &'a str, texts: &'a [String]) -> impl Iterator<Item = Self> + 'a {
+        texts.iter().map(move |text| Self {
+            text: text.clone(),
+            origin: Origin::Set(format!("{owner}, set {text:?}")),
+        })
+    }
+}
+
+/// Puts one setting into the file. Names of keys are checked later, with those of the file.
 ///
 /// # Errors
 /// When it is not `key=value` or its path leads through something that is no table.
-pub(crate) fn apply(keys: &Keys, job: &mut Table, set: &str) -> Result<(), Problem> {
-    let origin = Origin::Set(set.to_owned());
+pub(crate) fn apply(keys: &Keys, file: &mut Table, set: &Set) -> Result<(), Problem> {
+    let Set { text: set, origin } = set;
     let problem = |key: &str, what: &str, help: String| Problem {
         origin: origin.clone(),
         key: key.to_owned(),
@@ -27,15 +52,16 @@ pub(crate) fn apply(keys: &Keys, job: &mut Table, set: &str) -> Result<(), Probl
         return Err(problem(path, "expected names joined by dots, got an empty name", help));
     }
     let pattern = pattern_of(&segments);
-    let value = value_of(keys, &pattern, text, &origin);
-    put(job, &segments, value, &origin)
-        .map_err(|(at, what)| problem(&at, &what, "gearshift job keys lists what a job takes".to_owned()))?;
-    drop_rivals(job, &segments, &pattern);
+    let value = value_of(keys, &pattern, text, origin);
+    put(file, &segments, value, origin).map_err(|(at, what)| {
+        problem(&at, &what, format!("{} lists what a {} takes", keys.list.shown_by, keys.list.noun))
+    })?;
+    drop_rivals(keys, file, &segments, &pattern);
     Ok(())
 }
 
 /// `shift.0.to` as in the list of keys: `shift[].to`.
-fn pattern_of(segments: &[&str]) -> String {
+pub(crate) fn pattern_of(segments: &[&str]) -> String {
     segments.iter().fold(String::new(), |pattern, segment| {
         if segment.parse::<usize>().is_ok() { pattern + "[]" } else { join(&pattern, segment) }
     })
@@ -52,16 +78,16 @@ fn value_of(keys: &Keys, pattern: &str, text: &str, origin: &Origin) -> Value {
 }
 
 /// Inserts a value, making the tables on the way.
-fn put(job: &mut Table, segments: &[&str], value: Value, origin: &Origin) -> Result<(), (String, String)> {
+fn put(file: &mut Table, segments: &[&str], value: Value, origin: &Origin) -> Result<(), (String, String)> {
     let (name, rest) = (segments[0], &segments[1..]);
     let fresh = |value| Item { origin: origin.clone(), value };
     if rest.is_empty() {
-        job.insert(name.to_owned(), fresh(value));
+        file.insert(name.to_owned(), fresh(value));
         return Ok(());
     }
     let index = rest[0].parse::<usize>().ok();
     let empty = || if index.is_some() { Value::List(Vec::new()) } else { Value::Table(Table::new()) };
-    let item = job.entry(name.to_owned()).or_insert_with(|| fresh(empty()));
+    let item = file.entry(name.to_owned()).or_insert_with(|| fresh(empty()));
     let below = |(path, what): (String, String)| (join(name, &path), what);
     match (&mut item.value, index) {
         (Value::Table(table), None) => put(table, rest, value, origin).map_err(below),
@@ -98,14 +124,17 @@ fn put(job: &mut Table, segments: &[&str], value: Value, origin: &Origin) -> Res
 }
 
 /// Of keys that exclude each other the one on the command line wins over those of the file.
-fn drop_rivals(job: &mut Table, segments: &[&str], pattern: &str) {
+fn drop_rivals(keys: &Keys, file: &mut Table, segments: &[&str], pattern: &str) {
     let [list, index, name] = segments else { return };
-    let Some((_, group)) =
-        EXACTLY_ONE.iter().find(|(owner, group)| group.iter().any(|rival| join(owner, rival) == pattern))
+    let Some((_, group)) = keys
+        .list
+        .exactly_one
+        .iter()
+        .find(|(owner, group)| group.iter().any(|rival| join(owner, rival) == pattern))
     else {
         return;
     };
-    let Some(Item { value: Value::List(items), .. }) = job.get_mut(*list) else { return };
+    let Some(Item { value: Value::List(items), .. }) = file.get_mut(*list) else { return };
     let element = index.parse::<usize>().ok().and_then(|index| items.get_mut(index));
     if let Some(Item { value: Value::Table(table), .. }) = element {
         table.retain(|key, item| {

@@ -1,4 +1,4 @@
-//! A job as written: TOML values that remember their line or the `--set` that they come from.
+//! A file as written: TOML values that remember their line or the `--set` that they come from.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
-//! Holds a job as written against the known keys: unknown, missing, wrong type, out of range.
+//! Holds a file as written against the known keys: unknown, missing, wrong type, out of range.
 //!
 //! What is wrong is left out or replaced by an example in the clean copy, so that the checks across keys still run
 //! on the rest; they skip whatever touches a key that is listed as tainted.
 
 use std::collections::BTreeSet;
 
-use super::keys::{EXACTLY_ONE, Found, Key, Keys, OPTIONAL_TABLES, Presence, join};
+use super::keys::{Found, Key, Keys, Presence, join};
 use super::kinds::nearest;
 use super::problem::{Origin, Problem};
 use super::tree::{Item, Table, Value};
@@ -13,18 +13,18 @@ use super::tree::{Item, Table, Value};
 /// The outcome of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    /// The job with all that is wrong left out or replaced.
+    /// The file with all that is wrong left out or replaced.
     pub(crate) clean: toml::Table,
-    /// Paths whose values in `clean` are not those of the job.
+    /// Paths whose values in `clean` are not those of the file.
     pub(crate) tainted: BTreeSet<String>,
     /// What is wrong.
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Walks a whole job.
-pub(crate) fn walk(keys: &Keys, job: &Table) -> Walked {
+/// Walks a whole file.
+pub(crate) fn walk(keys: &Keys, file: &Table) -> Walked {
     let mut walker = Walker { keys, walked: Walked::default() };
-    let clean = walker.table("", "", job, &Origin::File);
+    let clean = walker.table("", "", file, &Origin::File);
     walker.walked.clean = clean;
     walker.walked
 }
@@ -106,7 +106,7 @@ impl Walker<'_> {
         origin: &Origin,
         clean: &mut toml::Table,
     ) {
-        for (_, group) in EXACTLY_ONE.iter().filter(|(owner, _)| *owner == pattern) {
+        for (_, group) in self.keys.list.exactly_one.iter().filter(|(owner, _)| *owner == pattern) {
             let present: Vec<&str> = group.iter().copied().filter(|name| table.contains_key(*name)).collect();
             if present.len() == 1 && clean.contains_key(present[0]) {
                 continue;
@@ -157,7 +157,7 @@ impl Walker<'_> {
                     clean.insert(name.to_owned(), self.example_value(&pattern));
                     self.walked.tainted.insert(path);
                 }
-                Found::Table if !OPTIONAL_TABLES.contains(&pattern.as_str()) => {
+                Found::Table if !self.keys.list.optional_tables.contains(&pattern.as_str()) => {
                     let filled = if table.contains_key(name) {
                         self.example(&pattern)
                     } else {
@@ -194,14 +194,16 @@ impl Walker<'_> {
         if let Some(near) = nearest(name, &siblings) {
             return format!("did you mean {near:?}?");
         }
-        let owners: BTreeSet<String> = self
-            .keys
-            .iter()
-            .filter(|key| key.path.rsplit('.').next() == Some(name))
-            .map(|key| table_name(key.path.rsplit_once('.').map_or("", |(owner, _)| owner)))
-            .collect();
-        if !owners.is_empty() {
-            let owners: Vec<String> = owners.into_iter().collect();
+        let owner = |key: &'_ Key| match key.path.rsplit_once('.') {
+            Some((owner, last)) => (last == name).then(|| owner.to_owned()),
+            None => (key.path == name).then(String::new),
+        };
+        let owners: BTreeSet<String> = self.keys.iter().filter_map(owner).collect();
+        // Of several the outermost: a name deep inside is seldom meant.
+        let depth = |owner: &str| owner.matches('.').count();
+        if let Some(least) = owners.iter().map(|owner| depth(owner)).min() {
+            let owners = owners.iter().filter(|owner| depth(owner) == least);
+            let owners: Vec<String> = owners.map(|owner| table_name(owner)).collect();
             return format!("{name:?} belongs to {}", owners.join(" or "));
         }
         format!("known here: {}", siblings.join(", "))

@@ -1,24 +1,27 @@
-//! The list of keys against the structs that serde fills: whoever adds a field or a word to one of them and not
-//! to the other hears of it here.
+//! A list of keys against the structs that serde fills: whoever adds a field or a word to one of them and not
+//! to the other hears of it here. Cluster files are held to the same.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 use super::super::Job;
-use super::super::keys::{EXACTLY_ONE, Found, Key, Keys, Kind, join};
+use super::super::key_list::JOB;
+use super::super::keys::{Found, Key, Keys, Kind, join};
 
 /// The path with the first element of every list.
 fn first(path: &str) -> String {
     path.replace("[]", ".0")
 }
 
-/// A job with every key set to its example (of keys that exclude each other the first), as TOML.
+/// A file with every key set to its example (of keys that exclude each other the first), as TOML.
 fn everything(keys: &Keys) -> toml::Table {
     let mut job = toml::Table::new();
     for key in keys.iter() {
-        let rival = EXACTLY_ONE
-            .iter()
-            .any(|(owner, group)| group[1..].iter().any(|name| join(owner, name) == key.path));
+        let groups = keys.list.exactly_one;
+        let rival =
+            groups.iter().any(|(owner, group)| group[1..].iter().any(|name| join(owner, name) == key.path));
         if !rival {
             insert(&mut job, &first(&key.path), example(key));
         }
@@ -52,33 +55,52 @@ fn expected_words(message: &str) -> BTreeSet<String> {
     list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-fn serde_message(job: toml::Table) -> String {
-    toml::Value::Table(job).try_into::<Job>().expect_err("an unknown word is refused").to_string()
+fn read<T: DeserializeOwned>(file: toml::Table) -> Result<T, String> {
+    toml::Value::Table(file).try_into::<T>().map_err(|error| error.to_string())
 }
 
-#[test]
-fn every_listed_key_with_its_example_is_a_field() {
-    let keys = Keys::new();
-    let job: Job = toml::Value::Table(everything(&keys)).try_into().unwrap();
-    assert_eq!(job.shift.len(), 1);
-    for (owner, group) in EXACTLY_ONE {
+fn refusal<T: DeserializeOwned>(file: toml::Table) -> String {
+    read::<T>(file).err().expect("an unknown word is refused")
+}
+
+/// Every listed key is a field that takes what the list says, and every field and word is listed. `apart` are keys
+/// that serde parses apart from their table.
+pub(crate) fn list_and_structs_agree<T: DeserializeOwned>(keys: &Keys, apart: &[(&str, &str)]) {
+    every_listed_key_with_its_example_is_a_field::<T>(keys);
+    every_field_of_the_structs_is_listed::<T>(keys, apart);
+    every_word_of_the_enums_is_listed::<T>(keys);
+    every_example_is_what_its_key_takes(keys);
+    the_ends_of_integer_ranges_fit_the_fields::<T>(keys);
+}
+
+/// The file with a key set, and those that it excludes removed.
+fn with_key(keys: &Keys, key: &Key, value: toml::Value) -> toml::Table {
+    let mut file = everything(keys);
+    if let Some((owner, name)) = key.path.rsplit_once('.')
+        && let Some((owner, group)) = keys.list.exactly_one.iter().find(|(known, _)| *known == owner)
+        && group.contains(&name)
+    {
+        let list = file[owner.trim_end_matches("[]")].as_array_mut().unwrap();
+        let table = list[0].as_table_mut().unwrap();
+        group.iter().for_each(|name| drop(table.remove(*name)));
+    }
+    insert(&mut file, &first(&key.path), value);
+    file
+}
+
+fn every_listed_key_with_its_example_is_a_field<T: DeserializeOwned>(keys: &Keys) {
+    assert_eq!(read::<T>(everything(keys)).err(), None);
+    for (owner, group) in keys.list.exactly_one {
         for name in *group {
-            let mut job = everything(&keys);
-            let list = job[owner.trim_end_matches("[]")].as_array_mut().unwrap();
-            let table = list[0].as_table_mut().unwrap();
-            group.iter().for_each(|name| drop(table.remove(*name)));
             let Found::Key(key) = keys.find(&join(owner, name)) else {
                 panic!("{owner}.{name} is not listed")
             };
-            table.insert((*name).to_owned(), example(key));
-            toml::Value::Table(job).try_into::<Job>().unwrap();
+            assert_eq!(read::<T>(with_key(keys, key, example(key))).err(), None);
         }
     }
 }
 
-#[test]
-fn every_field_of_the_structs_is_listed() {
-    let keys = Keys::new();
+fn every_field_of_the_structs_is_listed<T: DeserializeOwned>(keys: &Keys, apart: &[(&str, &str)]) {
     let mut tables = BTreeSet::from([String::new()]);
     for key in keys.iter() {
         let mut path = key.path.as_str();
@@ -88,35 +110,32 @@ fn every_field_of_the_structs_is_listed() {
         }
     }
     for table in tables {
-        let mut job = everything(&keys);
-        insert(&mut job, &first(&join(&table, "no_such_key")), toml::Value::Integer(1));
-        let message = serde_message(job);
+        let mut file = everything(keys);
+        insert(&mut file, &first(&join(&table, "no_such_key")), toml::Value::Integer(1));
+        let message = refusal::<T>(file);
         let mut fields = expected_words(&message);
-        if table == "gear" {
-            // Parsed apart from the other fields.
-            fields.insert("start".to_owned());
-        }
+        let apart = apart.iter().filter(|(owner, _)| *owner == table);
+        fields.extend(apart.map(|(_, name)| (*name).to_owned()));
         let listed: BTreeSet<String> = keys.names_in(&table).into_iter().map(str::to_owned).collect();
         assert_eq!(fields, listed, "[{table}]: {message}");
     }
 }
 
-#[test]
-fn every_word_of_the_enums_is_listed() {
-    let keys = Keys::new();
+fn every_word_of_the_enums_is_listed<T: DeserializeOwned>(keys: &Keys) {
     for key in keys.iter() {
-        let Kind::Choice(words) = key.kind else { continue };
-        let mut job = everything(&keys);
-        insert(&mut job, &first(&key.path), toml::Value::String("no_such_word".to_owned()));
-        let message = serde_message(job);
+        let wrong = toml::Value::String("no_such_word".to_owned());
+        let (words, wrong) = match key.kind {
+            Kind::Choice(words) => (words, wrong),
+            Kind::Choices(words) => (words, toml::Value::Array(vec![wrong])),
+            _ => continue,
+        };
+        let message = refusal::<T>(with_key(keys, key, wrong));
         let listed: BTreeSet<String> = words.iter().map(|word| (*word).to_owned()).collect();
         assert_eq!(expected_words(&message), listed, "{}: {message}", key.path);
     }
 }
 
-#[test]
-fn every_example_is_what_its_key_takes() {
-    let keys = Keys::new();
+fn every_example_is_what_its_key_takes(keys: &Keys) {
     for key in keys.iter() {
         let value =
             super::super::tree::parse_value(key.example, &super::super::problem::Origin::File).unwrap();
@@ -124,26 +143,20 @@ fn every_example_is_what_its_key_takes() {
     }
 }
 
-#[test]
-fn the_ends_of_integer_ranges_fit_the_fields() {
-    let keys = Keys::new();
+fn the_ends_of_integer_ranges_fit_the_fields<T: DeserializeOwned>(keys: &Keys) {
     for key in keys.iter() {
         let Kind::Integer(min, max) = key.kind else { continue };
         for end in [min, max] {
-            let mut job = everything(&keys);
-            if let Some((owner, name)) = key.path.rsplit_once('.')
-                && let Some((owner, group)) = EXACTLY_ONE.iter().find(|(known, _)| *known == owner)
-                && group.contains(&name)
-            {
-                let list = job[owner.trim_end_matches("[]")].as_array_mut().unwrap();
-                let table = list[0].as_table_mut().unwrap();
-                group.iter().for_each(|name| drop(table.remove(*name)));
-            }
-            insert(&mut job, &first(&key.path), toml::Value::Integer(end));
-            let loaded = toml::Value::Table(job).try_into::<Job>();
-            assert!(loaded.is_ok(), "{} = {end}: {loaded:?}", key.path);
+            let loaded = read::<T>(with_key(keys, key, toml::Value::Integer(end)));
+            assert_eq!(loaded.err(), None, "{} = {end}", key.path);
         }
     }
+}
+
+#[test]
+fn the_job_file_and_its_list_agree() {
+    // `start` is parsed apart from the settings of the gears.
+    list_and_structs_agree::<Job>(&Keys::new(JOB), &[("gear", "start")]);
 }
 
 #[test]
@@ -154,6 +167,8 @@ fn a_job_written_back_is_the_same_job() {
             "shift.1.at_seconds=2.5",
             "optimizer.sparse.rate=0.1",
             "fault.0={worker=1,kind=\"leave\",at_sample=3}",
+            "compare.branch.0={name=\"a\",gears=[\"gba\"],set=[\"batch.local=64\"]}",
+            "compare.speed.noise={}",
         ],
     ] {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();

@@ -5,6 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::super::Job;
+use super::super::key_list::JOB;
 use super::super::keys::Keys;
 
 fn value() -> impl Strategy<Value = String> {
@@ -24,7 +25,7 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 fn path() -> impl Strategy<Value = String> {
-    let known: Vec<String> = Keys::new().iter().map(|key| key.path.replace("[]", ".0")).collect();
+    let known: Vec<String> = Keys::new(JOB).iter().map(|key| key.path.replace("[]", ".0")).collect();
     prop_oneof![4 => prop::sample::select(known), 1 => "[a-z.0-9]{0,12}"]
 }
 

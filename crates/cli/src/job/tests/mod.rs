@@ -1,6 +1,7 @@
 //! Tests of the job file.
 
-mod drift;
+mod compare;
+pub(crate) mod drift;
 mod garbage;
 mod golden;
 mod overrides;

@@ -82,7 +82,7 @@ fn problems_name_the_set() {
 --set seed.x=1: seed: expected a table, got 3; gearshift job keys lists what a job takes
 --set shift.3.to=gba: shift.3: there are 1 of these; the next is number 1, not 3; gearshift job keys lists what a job takes
 --set shift.to=gba: shift: expected a number from 0 after the dot, got "to"; gearshift job keys lists what a job takes
---set x=1: x: unknown key; known here: name, seed, data, model, optimizer, batch, gear, shift, cluster, straggler, fault, checkpoint, output, evaluate"#;
+--set x=1: x: unknown key; known here: name, seed, data, model, optimizer, batch, gear, shift, cluster, straggler, fault, checkpoint, output, evaluate, compare"#;
     assert_eq!(messages(&format!("seed = 3\n{SMALL}"), &sets), expected);
 }
 
