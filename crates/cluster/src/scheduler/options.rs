@@ -48,7 +48,7 @@ pub struct SchedulerOptions {
     pub batch: BatchOptions,
     /// Shifts in the order in which they come due.
     pub shifts: Vec<PlannedShift>,
-    /// Training starts when so many workers have joined.
+    /// Training starts when so many workers have joined, or with fewer once no other has come for a lease.
     pub workers: u32,
     /// Number of servers.
     pub servers: u32,

@@ -23,6 +23,7 @@ pub(super) struct Workers {
     waiting: BTreeMap<u64, WorkerId>,
     requests: u64,
     none_since: Option<Time>,
+    last_joined: Time,
 }
 
 impl Workers {
@@ -67,6 +68,7 @@ impl Workers {
     fn join(&mut self, worker: WorkerId, epoch: WorkerEpoch, now: Time) {
         self.live.insert(worker, WorkerState { epoch, seen: now, request: None });
         self.none_since = None;
+        self.last_joined = now;
     }
 
     fn leave(&mut self, worker: WorkerId, now: Time) {
@@ -111,6 +113,20 @@ impl Scheduler {
             self.started = self.now;
             self.begin_part(out);
         }
+    }
+
+    /// Workers that do not come, or die before all have come, must not hold up the others for ever: they can join
+    /// later.
+    fn start_with_fewer_workers(&mut self, out: &mut Vec<SchedulerOutput>) {
+        let (here, lease) = (self.workers.len(), self.options.lease);
+        if self.phase != Phase::Gathering || here == 0 || self.now - self.workers.last_joined <= lease {
+            return;
+        }
+        let wanted = self.options.workers;
+        let text = format!("training starts with {here} of {wanted} workers: no other came within {lease:?}");
+        out.push(SchedulerOutput::Notice(Notice::Warning(text)));
+        self.started = self.now;
+        self.begin_part(out);
     }
 
     pub(super) fn worker_left(
@@ -189,6 +205,7 @@ impl Scheduler {
             self.worker_left(worker, epoch, &reason, out);
             out.push(SchedulerOutput::Worker { worker, epoch, message: ToWorker::Expelled });
         }
+        self.start_with_fewer_workers(out);
         self.end_leases_that_hold_up_a_drain(out);
         self.checkpoint_if_due(out);
         // The last checkpoint needs no worker.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gearshift_cluster::{LogEntry, Outcome, SchedulerInput};
+use gearshift_cluster::{LogEntry, Notice, Outcome, SchedulerInput};
 use gearshift_coordination::Gear;
 use gearshift_types::{BatchId, Step, WorkerEpoch, WorkerId};
 
@@ -102,4 +102,25 @@ fn a_job_without_workers_ends_with_an_error_after_the_lease() {
     run.pass(Duration::from_secs(2));
     let Some(Outcome::Failed(text)) = &run.outcome else { panic!("{:?}", run.outcome) };
     assert!(text.contains("waited 10s for a worker"), "{text}");
+}
+
+#[test]
+fn a_worker_that_dies_before_all_have_joined_does_not_hold_up_the_others() {
+    for gear in Gear::ALL {
+        let mut job = Job::new(Data::random(4, 2, 100), gear, 3, 2);
+        job.scheduler.lease = Duration::from_secs(10);
+        let mut run = Run::new(&job, Order::random(4));
+        run.kill(1, &mut crate::driver::Numbers(1));
+        run.channels.retain(|(from, _), _| *from != Place::Worker(1, 0));
+        while run.advance() {}
+        assert_eq!((run.scheduler.live_workers(), run.scheduler.samples().read), (2, 0), "{gear}");
+        run.pass(Duration::from_secs(9));
+        assert!(!run.advance(), "{gear}: started before the lease was over");
+        run.pass(Duration::from_secs(2));
+        let said =
+            |notice: &Notice| matches!(notice, Notice::Warning(text) if text.contains("2 of 3 workers"));
+        assert!(run.notices.iter().any(said), "{gear}: {:?}", run.notices);
+        run.finish();
+        check_books(&run, &gear.to_string());
+    }
 }
