@@ -61,7 +61,11 @@ impl Network {
                 depart = depart.max(until);
             }
         }
-        if self.options.gbit.is_some() || !self.options.link.is_empty() {
+        if depart > at {
+            // Held up by a cut: it takes no turn on the cards, or all others would stand behind it.
+            let seconds = self.seconds(from, bytes).max(self.seconds(to, bytes));
+            depart = later(depart, seconds + self.latency_us(from, to) * 1e-6);
+        } else if self.options.gbit.is_some() || !self.options.link.is_empty() {
             depart = self.pass_cards(from, to, depart, bytes);
         } else {
             depart = later(depart, self.latency_us(from, to) * 1e-6);
@@ -111,4 +115,24 @@ impl Network {
 /// A point in time so many seconds later.
 pub(crate) fn later(at: Time, seconds: f64) -> Time {
     Time(at.0.saturating_add((seconds * 1e9).round() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_link_holds_up_nobody_else() {
+        let options = NetworkOptions { latency_us: 1000.0, gbit: Some(1.0), ..NetworkOptions::default() };
+        let mut network = Network::new(options, 1);
+        let usual = network.arrival(Place::Scheduler, Place::Worker(1), Time(0), 64);
+        network.cut(0, Time(1_000_000_000));
+        let cut = network.arrival(Place::Scheduler, Place::Worker(0), Time(1_000_000), 64);
+        assert!(cut > Time(1_000_000_000), "{cut:?}");
+        network.arrival(Place::Worker(0), Place::Scheduler, Time(1_000_000), 64);
+        let other = network.arrival(Place::Scheduler, Place::Worker(1), Time(2_000_000), 64);
+        assert_eq!(other - Time(2_000_000), usual - Time(0), "to another worker");
+        let back = network.arrival(Place::Worker(1), Place::Scheduler, Time(2_000_000), 64);
+        assert_eq!(back - Time(2_000_000), usual - Time(0), "from another worker");
+    }
 }
