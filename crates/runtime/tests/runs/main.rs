@@ -6,6 +6,7 @@ mod faults;
 mod replay;
 mod resume;
 mod shapes;
+mod simulated;
 mod soak;
 mod support;
 mod synchronous;
