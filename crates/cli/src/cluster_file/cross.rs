@@ -10,6 +10,7 @@ use crate::job::keys::{Found, Keys, Kind};
 use crate::job::kinds::nearest;
 use crate::job::places::Places;
 use crate::job::problem::Problem;
+use crate::job::read::read;
 use crate::job::sets::pattern_of;
 use crate::job::tree::{Table, Value};
 
@@ -80,8 +81,7 @@ impl Checks<'_> {
             return;
         }
         let path = self.file.base.join(trace);
-        let read = std::fs::read_to_string(&path).map_err(|error| format!("cannot be read: {error}"));
-        match read.and_then(|text| Trace::parse(&text).map_err(|error| error.to_string())) {
+        match read(&path, "trace").and_then(|text| Trace::parse(&text).map_err(|error| error.to_string())) {
             Ok(trace) => self.file.trace = Some(trace),
             Err(what) => {
                 let help =

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use gearshift_coordination::Gear;
 use gearshift_sim::cluster::{FaultKind, LoadPattern};
+use proptest::prelude::*;
 
 use super::key_list::CLUSTER_FILE;
 use super::{ClusterFile, ClusterSource};
@@ -160,6 +161,36 @@ fn the_demonstration_and_every_example_load() {
         if path.extension().is_some_and(|extension| extension == "toml") {
             let plan = ClusterSource::open(Some(&path), &[]).unwrap().plan();
             assert_eq!(plan.err().map(|problems| problems.to_string()), None);
+        }
+    }
+}
+
+fn value() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<i64>().prop_map(|value| value.to_string()),
+        (1..100_u32).prop_map(|value| value.to_string()),
+        any::<f64>().prop_map(|value| format!("{value:?}")),
+        "[a-z_]{0,12}".prop_map(|text| format!("{text:?}")),
+        Just("[{}]".to_owned()),
+        Just("[1, 2.5]".to_owned()),
+        "[ -~]{0,12}",
+    ]
+}
+
+fn path() -> impl Strategy<Value = String> {
+    let known: Vec<String> = Keys::new(CLUSTER_FILE).iter().map(|key| key.path.replace("[]", ".0")).collect();
+    prop_oneof![4 => prop::sample::select(known), 1 => "[a-z.0-9]{0,12}"]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_sets_never_panic(sets in prop::collection::vec((path(), value()), 0..6)) {
+        let sets: Vec<String> = sets.iter().map(|(path, value)| format!("{path}={value}")).collect();
+        if let Err(problems) = ClusterSource::open(None, &sets).unwrap().plan() {
+            prop_assert!(problems.iter().count() > 0);
+            prop_assert!(!problems.to_string().is_empty());
         }
     }
 }

@@ -30,7 +30,7 @@ Examples:
   gearshift simulate                                     a demonstration: eight workers, one slow
   gearshift simulate --set speed.slow.0.factor=5         with a setting put over that of the file
   gearshift simulate cluster.toml                        a cluster of your own
-  gearshift simulate cluster.toml --picture gears.svg    and throughput by straggler strength, or by [sweep]
+  gearshift simulate cluster.toml --picture gears.svg    and a picture of throughput by gear
   gearshift simulate cluster.toml --json -               all figures as JSON on standard output
   gearshift simulate --keys                              every key of a cluster file
 

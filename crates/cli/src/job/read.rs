@@ -2,6 +2,8 @@
 //! files are read alike.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -112,15 +114,22 @@ impl<T> Checked<T> {
     }
 }
 
-fn read(path: &Path, noun: &str) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {error}"))?;
-    if size.is_dir() {
+/// Reads a text file; `noun` says what sort it is.
+///
+/// # Errors
+/// When it cannot be read, is too long or is no text: what was expected and what came.
+pub(crate) fn read(path: &Path, noun: &str) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {error}");
+    if std::fs::metadata(path).map_err(cannot)?.is_dir() {
         return Err("expected a file, got a folder".to_owned());
     }
-    if size.len() > FILE_BYTES_MAX {
-        return Err(format!("expected a {noun} file of at most {FILE_BYTES_MAX} bytes, got {}", size.len()));
+    let mut bytes = Vec::new();
+    // What is no plain file may be longer than it says.
+    let mut file = File::open(path).map_err(cannot)?.take(FILE_BYTES_MAX + 1);
+    file.read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("expected a {noun} file of at most {FILE_BYTES_MAX} bytes, got more"));
     }
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     String::from_utf8(bytes).map_err(|error| {
         let line =
             error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count();
