@@ -1,6 +1,8 @@
 //! Shifting: the rule in force drains, the next one starts at that step with k0 = step. Parameters, slots, step
 //! counter, learning rates and data position are left as they are.
 
+use std::time::Duration;
+
 use gearshift_coordination::{Event, Gear};
 use gearshift_types::{Step, Time};
 
@@ -16,6 +18,15 @@ pub(super) struct Shifting {
     planned: bool,
     requested: Time,
     drained: Option<(Time, Step, u64)>,
+}
+
+/// A rule that is coming to its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Draining {
+    /// Since when it is, or since the last lease was ended for it.
+    since: Time,
+    /// How long it may take from then on.
+    limit: Duration,
 }
 
 impl Scheduler {
@@ -54,7 +65,7 @@ impl Scheduler {
         self.shifting = Some(Shifting { from, to, planned, requested, drained: None });
         out.push(SchedulerOutput::Notice(Notice::ShiftRequested { from, to, step }));
         if self.phase == Phase::Training {
-            self.drain_since = Some(self.now);
+            self.draining = Some(self.drain_from_now());
             self.drive(Event::ShiftRequested, out);
         } else {
             self.shift_drained();
@@ -103,7 +114,7 @@ impl Scheduler {
         }
         match self.phase {
             Phase::Training => {
-                self.drain_since = Some(self.now);
+                self.draining = Some(self.drain_from_now());
                 self.drive(Event::ShiftRequested, out);
             }
             Phase::Evaluating => self.abandon_evaluation(out),
@@ -112,21 +123,26 @@ impl Scheduler {
         }
     }
 
-    /// A straggler that holds up a drain loses its lease; its samples go back to the pool.
+    fn drain_from_now(&self) -> Draining {
+        Draining { since: self.now, limit: self.options.drain }
+    }
+
+    /// A straggler that holds up a drain loses its lease; its samples go back to the pool. Those who get them are given
+    /// twice as long, or a drain shorter than a batch would never end.
     pub(super) fn end_leases_that_hold_up_a_drain(&mut self, out: &mut Vec<SchedulerOutput>) {
-        let Some(since) = self.drain_since else { return };
-        if self.now - since <= self.options.drain {
+        let Some(Draining { since, limit }) = self.draining else { return };
+        if self.now - since <= limit {
             return;
         }
-        self.drain_since = Some(self.now);
+        self.draining = Some(Draining { since: self.now, limit });
         for batch in self.running_leases(None) {
             // A batch granted since then has had no chance to be done.
             let held = self.leases.get(&batch).filter(|lease| lease.granted <= since);
             let Some(worker) = held.map(|lease| lease.worker) else { continue };
+            self.draining = Some(Draining { since: self.now, limit: limit.saturating_mul(2) });
             let samples = self.take_back(batch, out);
             let text = format!(
-                "worker {worker} held up the drain for {:?} and lost its lease of {samples} samples",
-                self.options.drain
+                "worker {worker} held up the drain for {limit:?} and lost its lease of {samples} samples"
             );
             out.push(SchedulerOutput::Notice(Notice::Warning(text)));
             self.drive(Event::LeaseEnded { batch }, out);

@@ -29,7 +29,7 @@ impl Scheduler {
     pub(super) fn engage(&mut self, out: &mut Vec<SchedulerOutput>) {
         let at = Engagement { step: self.step, next_batch: self.next_batch, batch: self.options.batch };
         self.drained = false;
-        self.drain_since = None;
+        self.draining = None;
         match engage(self.gear, &self.options.gears, at) {
             Ok(rule) => self.rule = Some(rule),
             Err(error) => return self.finish(Outcome::Failed(error.to_string()), out),
@@ -243,7 +243,7 @@ impl Scheduler {
     /// The rule holds nothing and grants nothing any more: shift, stop, or the part is over.
     pub(super) fn rule_drained(&mut self, out: &mut Vec<SchedulerOutput>) {
         self.rule = None;
-        self.drain_since = None;
+        self.draining = None;
         let part_over = self.part_read && self.pool.available() == 0;
         self.shift_drained();
         if part_over {

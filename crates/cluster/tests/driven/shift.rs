@@ -152,3 +152,33 @@ fn a_straggler_that_holds_up_a_drain_loses_its_lease() {
         }
     }
 }
+
+#[test]
+fn a_drain_shorter_than_a_batch_ends_all_the_same() {
+    for from in Gear::ALL {
+        let to = if from == Gear::Gba { Gear::Synchronous } else { Gear::Gba };
+        let mut job = Job::new(Data::random(2, 1, 300), from, 1, 2);
+        job.scheduler.drain = Duration::from_secs(5);
+        job.worker.unacknowledged_max = 1;
+        let mut run = Run::new(&job, Order::random(2));
+        let computes = |run: &Run| run.workers[&0].machine.as_ref().unwrap().can_compute();
+        assert!(run.run_until(|run| run.scheduler.step() >= Step(3) && computes(run)), "{from}");
+        run.shift(to);
+        // Every batch takes 12 s, whoever it is granted to.
+        let mut batches = 0;
+        while run.scheduler.gear() == from {
+            batches += 1;
+            assert!(batches < 20, "{from}: the drain never ends; {}", run.describe());
+            run.workers.get_mut(&0).unwrap().stalled = true;
+            for _ in 0..4 {
+                run.pass(Duration::from_secs(3));
+                while run.advance() {}
+            }
+            run.workers.get_mut(&0).unwrap().stalled = false;
+            run.compute(0);
+            assert!(run.run_until(|run| computes(run) || run.scheduler.gear() == to), "{from}");
+        }
+        run.finish();
+        check_books(&run, &from.to_string());
+    }
+}
