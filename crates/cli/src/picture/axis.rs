@@ -71,27 +71,40 @@ impl Axis {
         let all = values.chain(self.include.iter().copied()).filter(|value| self.shows(*value));
         let (low, high) = all
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
-        let empty = low > high;
-        let (low, high) = match self.scale {
-            _ if empty => (1.0, 10.0),
-            // A single value still needs room around it.
-            Scale::Linear if low == high => {
-                let room = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
-                (low - room, high + room)
-            }
-            Scale::Log if low == high => (low / 2.0, high * 2.0),
-            _ => (low, high),
-        };
+        let (low, high) = self.room(low, high);
         let mut laid = Laid { scale: self.scale, low, high, from, to, ticks: Vec::new() };
-        laid.ticks = self.places(&mut laid, wanted);
+        laid.ticks = self.places(&laid, wanted);
         laid
     }
 
-    fn shows(&self, value: f64) -> bool {
-        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+    /// The ends of an axis: a little beyond the data, but an axis that begins or ends at 0 stops there.
+    fn room(&self, low: f64, high: f64) -> (f64, f64) {
+        // Without data any range will do; a single value still needs room around it.
+        let (low, high) = match self.scale {
+            _ if low > high => return (1.0, 10.0),
+            Scale::Linear if low == 0.0 && high == 0.0 => return (-1.0, 1.0),
+            Scale::Linear if low == high => return (low - low.abs() * 0.1, high + high.abs() * 0.1),
+            Scale::Log if low == high => return (low / 2.0, high * 2.0),
+            _ => (low, high),
+        };
+        match self.scale {
+            Scale::Linear => {
+                let beyond = |end: f64| if end == 0.0 { 0.0 } else { (high - low) * 0.04 };
+                (low - beyond(low), high + beyond(high))
+            }
+            Scale::Log => {
+                let beyond = ((high.ln() - low.ln()) * 0.03).exp();
+                ((low / beyond).max(f64::MIN_POSITIVE), (high * beyond).min(f64::MAX))
+            }
+        }
     }
 
-    fn places(&self, laid: &mut Laid, wanted: usize) -> Vec<(f64, String)> {
+    fn shows(&self, value: f64) -> bool {
+        // Differences of larger figures are not finite.
+        value.abs() <= 1e300 && (self.scale == Scale::Linear || value > 0.0)
+    }
+
+    fn places(&self, laid: &Laid, wanted: usize) -> Vec<(f64, String)> {
         if !self.ticks.is_empty() {
             let shown = self.ticks.iter().filter(|(value, _)| self.shows(*value));
             return shown.filter(|(value, _)| *value >= laid.low && *value <= laid.high).cloned().collect();
@@ -122,7 +135,7 @@ impl Laid {
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let share = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log if value > 0.0 => (value / self.low).ln() / (self.high / self.low).ln(),
+            Scale::Log if value > 0.0 => (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             Scale::Log => return None,
         };
         let place = self.from + share * (self.to - self.from);
@@ -130,16 +143,15 @@ impl Laid {
     }
 }
 
-/// Round figures in even steps; widens the range to whole steps.
-fn even(laid: &mut Laid, wanted: usize) -> (Vec<f64>, f64) {
+/// Round figures in even steps, and the step.
+fn even(laid: &Laid, wanted: usize) -> (Vec<f64>, f64) {
     let rough = (laid.high - laid.low) / wanted.max(1) as f64;
     let power = 10f64.powf(rough.log10().floor());
     let factor =
-        [1.0, 2.0, 2.5, 5.0].into_iter().find(|factor| factor * power >= rough * 0.999).unwrap_or(10.0);
+        [1.0, 2.0, 2.5, 5.0].into_iter().find(|factor| factor * power >= rough * 0.9).unwrap_or(10.0);
     let step = factor * power;
-    let first = (laid.low / step + 1e-6).floor();
-    let last = (laid.high / step - 1e-6).ceil();
-    (laid.low, laid.high) = (first * step, last * step);
+    let first = (laid.low / step - 1e-6).ceil();
+    let last = (laid.high / step + 1e-6).floor();
     let count = (last - first).clamp(0.0, 50.0) as usize;
     ((0..=count).map(|place| (first + place as f64) * step).collect(), step)
 }
@@ -239,12 +251,15 @@ mod tests {
     #[test]
     fn round_figures_around_the_data() {
         let axis = Axis::new("AUC");
-        assert_eq!(words(&axis, &[0.7412, 0.7689], 4), ["0.74", "0.75", "0.76", "0.77"]);
+        // A little beyond the data: 0.7401 to 0.7700.
+        assert_eq!(words(&axis, &[0.7412, 0.7689], 4), ["0.75", "0.76", "0.77"]);
+        assert_eq!(words(&axis, &[0.7412, 0.7689], 6)[..2], ["0.745", "0.750"]);
         assert_eq!(words(&axis.clone().include([0.0]), &[30_000.0], 3), ["0", "10k", "20k", "30k"]);
         let signed = Axis::new("delta").format(Format::Signed);
+        assert_eq!(words(&signed, &[-0.011, 0.009], 3), ["\u{2212}0.01", "0.00"]);
         assert_eq!(
-            words(&signed, &[-0.011, 0.004], 3),
-            ["\u{2212}0.015", "\u{2212}0.010", "\u{2212}0.005", "0.000", "+0.005"]
+            words(&signed, &[-0.011, 0.009], 4),
+            ["\u{2212}0.010", "\u{2212}0.005", "0.000", "+0.005"]
         );
         assert_eq!(words(&Axis::new("share").format(Format::Percent), &[0.0, 0.5], 5)[1], "10 %");
     }

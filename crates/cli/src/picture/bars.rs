@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::axis::{Axis, Laid};
-use super::frame::{place, rule};
+use super::frame::place;
 use super::ink::Ink;
 use super::rows::{Row, rows};
 use super::{Caption, Look};
@@ -75,12 +75,12 @@ fn draw(bar: &Bar, baseline: f64, y: f64, laid: &Laid) -> Markup {
             title { (bar.name) ": " (bar.text) }
             rect class={ (class) " " (bar.ink.class()) } x=(place(from.min(to))) y=(place(y - 7.0))
                 width=(place((to - from).abs())) height="14" rx="2" fill=(fill) stroke=(bar.ink.light())
-                stroke-width="1.4" stroke-dasharray=[bar.ink.dashes()] {}
+                stroke-width="1.4" {}
             @if let Some((low, high)) = whisker {
-                (rule("halo", (low, y), (high, y)))
-                (rule("edge", (low, y), (high, y)))
-                (rule("edge", (low, y - 4.0), (low, y + 4.0)))
-                (rule("edge", (high, y - 4.0), (high, y + 4.0)))
+                @let path = format!("M{low} {top}v8M{low} {y}H{high}M{high} {top}v8", low = place(low), high = place(high),
+                    top = place(y - 4.0), y = place(y));
+                path class="halo" d=(path) fill="none" stroke="#ffffff" stroke-width="4" {}
+                path class="whisker" d=(path) fill="none" stroke="#1c2129" stroke-width="1.4" {}
             }
         }
     }

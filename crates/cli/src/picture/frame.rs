@@ -36,7 +36,7 @@ impl Sheet {
     pub(super) fn new(look: Look) -> Self {
         let (width, top) = match look {
             Look::File => (880.0, 40.0),
-            Look::Wide => (880.0, 0.0),
+            Look::Wide => (940.0, 0.0),
             Look::Narrow => (380.0, 0.0),
             Look::Panel => (360.0, 0.0),
         };
@@ -57,7 +57,7 @@ impl Sheet {
             desc { (caption.description) }
             @if file {
                 rect width="100%" height="100%" fill="#ffffff" {}
-                (words(16.0, 26.0, "start", "title", html! { tspan font-weight="600" font-size="16" { (caption.title) } }))
+                (words(4.0, 22.0, "start", "title", html! { tspan font-weight="600" font-size="16" { (caption.title) } }))
             }
             (content)
         };
@@ -83,6 +83,15 @@ impl Sheet {
 pub(super) fn words(x: f64, y: f64, anchor: &str, class: &str, text: Markup) -> Markup {
     let fill = if class == "quiet" { "#5b6270" } else { "#1c2129" };
     html! { text class=(class) x=(place(x)) y=(place(y)) text-anchor=(anchor) fill=(fill) { (text) } }
+}
+
+/// The same, readable over lines of the grid.
+pub(super) fn words_over(x: f64, y: f64, anchor: &str, class: &str, text: &str) -> Markup {
+    let fill = if class == "quiet" { "#5b6270" } else { "#1c2129" };
+    html! {
+        text class={ (class) " halo" } x=(place(x)) y=(place(y)) text-anchor=(anchor) fill=(fill) stroke="#ffffff" stroke-width="4"
+            stroke-linejoin="round" paint-order="stroke" { (text) }
+    }
 }
 
 /// A straight line of the frame: class `grid` or `edge`.
@@ -113,7 +122,9 @@ pub(super) fn figures_below(laid: &Laid, area: Area, whole: bool) -> Markup {
                 @else { (rule("edge", (x, area.bottom), (x, area.bottom + 4.0))) }
                 @let half = width(text) / 2.0;
                 @if x - half > free_from {
-                    ({ free_from = x + half + 5.0; words(x, area.bottom + 18.0, "middle", "quiet", html! { (text) }) })
+                    // Inside the sheet, even at its edge.
+                    @let middle = x.min(area.right + 12.0 - half);
+                    ({ free_from = middle + half + 5.0; words(middle, area.bottom + 18.0, "middle", "quiet", html! { (text) }) })
                 }
             }
         }

@@ -17,6 +17,7 @@ pub(crate) struct Ink {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tone {
     Gear(Gear),
+    Neutral,
     Pale,
 }
 
@@ -24,6 +25,11 @@ impl Ink {
     /// The colour and marker of a gear.
     pub(crate) fn gear(gear: Gear) -> Self {
         Self { tone: Tone::Gear(gear), variant: 0 }
+    }
+
+    /// What is no gear.
+    pub(crate) fn neutral() -> Self {
+        Self { tone: Tone::Neutral, variant: 0 }
     }
 
     /// Grey without a marker: what others are compared to.
@@ -40,6 +46,7 @@ impl Ink {
     pub(super) fn class(self) -> &'static str {
         match self.tone {
             Tone::Gear(gear) => &tone(gear).class[1..],
+            Tone::Neutral => &NEUTRAL.class[1..],
             Tone::Pale => &PALE.class[1..],
         }
     }
@@ -48,6 +55,7 @@ impl Ink {
     pub(super) fn light(self) -> &'static str {
         match self.tone {
             Tone::Gear(gear) => tone(gear).light,
+            Tone::Neutral => NEUTRAL.light,
             Tone::Pale => PALE.light,
         }
     }
@@ -73,6 +81,7 @@ struct Colour {
     dark: &'static str,
 }
 
+const NEUTRAL: Colour = Colour { class: ".c-neutral", light: "#4b5a75", dark: "#a9b9d6" };
 const PALE: Colour = Colour { class: ".c-pale", light: "#8b919c", dark: "#8b93a1" };
 
 fn tone(gear: Gear) -> Colour {
@@ -90,7 +99,7 @@ fn tone(gear: Gear) -> Colour {
 /// The style sheet of pictures in a page. Uses the page's variables `--text`, `--quiet`, `--rule`, `--paper`.
 pub(crate) fn style() -> String {
     let colours = |dark: bool| -> String {
-        let all = Gear::ALL.map(tone).into_iter().chain([PALE]);
+        let all = Gear::ALL.map(tone).into_iter().chain([NEUTRAL, PALE]);
         all.map(|colour| {
             format!("{}{{--ink:{}}}", colour.class, if dark { colour.dark } else { colour.light })
         })
@@ -107,6 +116,7 @@ font-variant-numeric:tabular-nums}
 .picture .grid{stroke:var(--rule)}
 .picture .edge{stroke:var(--quiet)}
 .picture .halo{stroke:var(--paper)}
+.picture .whisker{stroke:var(--text)}
 .picture .stroke{stroke:var(--ink)}
 .picture .fill{fill:var(--ink)}
 .picture .hollow{fill:var(--paper);stroke:var(--ink)}
@@ -118,7 +128,12 @@ pub(super) fn mark(ink: Ink, x: f64, y: f64, radius: f64) -> Markup {
         let corner = |&(dx, dy): &(f64, f64)| format!("{:.1} {:.1}", x + dx * radius, y + dy * radius);
         format!("M{}Z", corners.iter().map(corner).collect::<Vec<_>>().join("L"))
     };
-    let Tone::Gear(gear) = ink.tone else { return Markup::default() };
+    let gear = match ink.tone {
+        Tone::Gear(gear) => gear,
+        // Round, as there are no gears beside it.
+        Tone::Neutral => Gear::Gba,
+        Tone::Pale => return Markup::default(),
+    };
     let path = match gear {
         Gear::Synchronous => corners(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
         Gear::Gba => format!(

@@ -18,7 +18,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use axis::{Axis, Format, Scale};
+pub(crate) use axis::{Axis, Format};
 pub(crate) use bars::{Bar, Bars, bars};
 pub(crate) use histogram::{Counts, Histogram, histogram};
 pub(crate) use ink::{Ink, marker, style};
@@ -30,7 +30,7 @@ pub(crate) use lines::{LinePoint, Lines, Series, lines};
 pub(crate) enum Look {
     /// A file of its own: white, with the title written above.
     File,
-    /// Part of a page, for screens of 760 px and more.
+    /// Part of a page, for screens of 800 px and more.
     Wide,
     /// Part of a page, for phones: the same letters on half the width.
     Narrow,

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::axis::{Axis, Laid};
-use super::frame::{Area, Sheet, cut, figures_below, rule, width, words};
+use super::frame::{Area, Sheet, cut, figures_below, rule, width, words, words_over};
 use super::{Caption, Look};
 
 /// The words of a row.
@@ -83,18 +83,17 @@ fn plan(sheet: Sheet, rows: &[Row<'_>]) -> Plan {
 }
 
 fn name(sheet: Sheet, plan: &Plan, row: &Row<'_>, top: f64) -> Markup {
-    let figure = html! { (row.text) };
     if sheet.is_wide() {
         let name = cut(row.name, 250.0);
         html! {
-            (words(plan.left - 14.0, top + plan.mark + 4.5, "end", "name", html! { (name) }))
-            (words(sheet.width - 8.0, top + plan.mark + 4.5, "end", "quiet", figure))
+            (words_over(plan.left - 14.0, top + plan.mark + 4.5, "end", "name", &name))
+            (words_over(sheet.width - 8.0, top + plan.mark + 4.5, "end", "quiet", row.text))
         }
     } else {
         let name = cut(row.name, sheet.width - 20.0 - width(row.text));
         html! {
-            (words(4.0, top + 16.0, "start", "name", html! { (name) }))
-            (words(sheet.width - 4.0, top + 16.0, "end", "quiet", figure))
+            (words_over(4.0, top + 16.0, "start", "name", &name))
+            (words_over(sheet.width - 4.0, top + 16.0, "end", "quiet", row.text))
         }
     }
 }
