@@ -1,8 +1,9 @@
-//! Development commands: verify, fix, tidy, bench. Nothing to install, and none of the other crates used.
+//! Development commands: verify, fix, tidy, sim, bench. Nothing to install, and none of the other crates used.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line for developers")]
 
 pub mod bench;
 pub mod fix;
+pub mod sim;
 pub mod stage;
 pub mod tidy;
 pub mod verify;

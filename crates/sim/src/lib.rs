@@ -2,8 +2,10 @@
 //!
 //! [`Simulation`] is the driver: a queue of events, a model of a cluster ([`cluster`]) that says how long everything
 //! takes, faults, and a [`World`] that is either empty (thousands of workers, no arithmetic) or trains a real
-//! model. [`compare`] runs a job part by part, so that gears can be compared.
+//! model. [`compare`] runs a job part by part, so that gears can be compared. [`checks`] says what must hold in every
+//! run, [`search`] looks for runs in which it does not.
 
+pub mod checks;
 pub mod cluster;
 pub mod compare;
 mod empty;
@@ -12,6 +14,7 @@ mod moment;
 pub mod parts;
 mod random;
 mod report;
+pub mod search;
 mod simulation;
 mod training;
 mod world;
