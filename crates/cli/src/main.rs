@@ -2,6 +2,8 @@
 
 mod cluster_file;
 mod commands;
+#[allow(dead_code, unused_imports)] // The command is on the way.
+mod compare;
 mod job;
 #[allow(dead_code, unused_imports)] // Its first user is on the way.
 mod picture;
