@@ -1,6 +1,7 @@
 //! The commands of the binary, one file each.
 
 pub(crate) mod checkpoint;
+pub(crate) mod compare;
 pub(crate) mod evaluate;
 pub(crate) mod generate;
 pub(crate) mod predict;

@@ -2,10 +2,8 @@
 
 mod cluster_file;
 mod commands;
-#[allow(dead_code, unused_imports)] // The command is on the way.
 mod compare;
 mod job;
-#[allow(dead_code, unused_imports)] // Its first user is on the way.
 mod picture;
 mod progress;
 mod tables;
@@ -15,7 +13,9 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use commands::{checkpoint, evaluate, generate, predict, replay, simulate, train};
+use commands::{
+    checkpoint, compare as compare_command, evaluate, generate, predict, replay, simulate, train,
+};
 use tracing_subscriber::EnvFilter;
 
 /// Trains recommendation models on parameter servers and shifts gears while it runs.
@@ -46,6 +46,7 @@ enum Command {
     Generate(generate::Generate),
     Replay(replay::Replay),
     Simulate(simulate::Simulate),
+    Compare(compare_command::Compare),
     #[command(subcommand)]
     Checkpoint(checkpoint::CheckpointCommand),
     /// Look at a job without running it.
@@ -86,6 +87,7 @@ fn run(command: &Command) -> anyhow::Result<u8> {
         Command::Generate(args) => generate::run(args)?,
         Command::Replay(args) => replay::run(args)?,
         Command::Simulate(args) => simulate::run(args)?,
+        Command::Compare(args) => compare_command::run(args)?,
         Command::Checkpoint(args) => checkpoint::run(args)?,
         Command::Job(args) => job::command::run(args, &mut std::io::stdout().lock())?,
     }

@@ -68,7 +68,8 @@ pub(crate) fn local_job(
     })
 }
 
-fn scheduler_options(job: &Job, data: &dyn DataSet) -> SchedulerOptions {
+/// The scheduler's settings.
+pub(crate) fn scheduler_options(job: &Job, data: &dyn DataSet) -> SchedulerOptions {
     let shifts = job.shift.iter().map(|shift| PlannedShift {
         to: shift.to,
         at: match shift.at {

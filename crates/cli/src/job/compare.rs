@@ -47,7 +47,6 @@ impl Default for CompareOptions {
 
 impl CompareOptions {
     /// The simulated cluster; nothing fails in it.
-    #[allow(dead_code)] // Its first user is on the way.
     pub(crate) fn cluster(&self) -> ClusterOptions {
         ClusterOptions {
             speed: self.speed.clone(),

@@ -28,9 +28,7 @@ pub(crate) mod tree;
 mod walk;
 
 pub(crate) use cluster::{ClusterOptions, Straggler};
-#[allow(unused_imports)] // Its first user is on the way.
 pub(crate) use compare::{Branch, CompareOptions, CompareParts};
-#[allow(unused_imports)] // Its first user is on the way.
 pub(crate) use load::JobSource;
 pub(crate) use options::Job;
 pub(crate) use problem::Problems;
