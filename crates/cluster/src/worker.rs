@@ -160,16 +160,24 @@ impl Worker {
         }
     }
 
-    /// Whether a batch is loaded and pulled.
+    /// Whether a batch is loaded and pulled, and its push is not one too many to wait for.
     #[must_use]
     pub fn can_compute(&self) -> bool {
-        self.stages.front().is_some_and(Stage::is_ready)
+        let pushes = |stage: &Stage| matches!(stage.task, Task::Train(_));
+        self.stages.front().is_some_and(|stage| stage.is_ready() && (self.has_room() || !pushes(stage)))
+    }
+
+    /// Whether another push may wait for its acknowledgement.
+    fn has_room(&self) -> bool {
+        self.unacknowledged.len() < self.options.unacknowledged_max.max(1) as usize
     }
 
     /// What it waits for when there is nothing to compute.
     #[must_use]
     pub fn waits_for(&self) -> Wait {
-        if !self.stages.is_empty() {
+        if self.stages.front().is_some_and(Stage::is_ready) {
+            Wait::Acknowledgement
+        } else if !self.stages.is_empty() {
             Wait::Rows
         } else if self.requested {
             Wait::Token
@@ -323,9 +331,8 @@ impl Worker {
     /// Asks for the next batch: when idle, or one ahead if the job says so.
     fn request_if_due(&mut self, out: &mut Vec<WorkerOutput>) {
         let ahead = usize::from(self.options.pull_ahead);
-        let room = self.unacknowledged.len() < self.options.unacknowledged_max.max(1) as usize;
         let pulled = self.stages.iter().all(|stage| stage.loaded.is_some());
-        if self.requested || self.stopping || self.stages.len() > ahead || !room || !pulled {
+        if self.requested || self.stopping || self.stages.len() > ahead || !self.has_room() || !pulled {
             return;
         }
         self.requested = true;

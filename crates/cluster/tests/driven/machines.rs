@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gearshift_cluster::{
     Assignment, BatchReport, Notice, Refusal, SchedulerInput, Server, ServerInput, ServerOutput, ToServer,
-    ToWorker, Worker, WorkerInput, WorkerOptions, WorkerOutput,
+    ToWorker, Wait, Worker, WorkerInput, WorkerOptions, WorkerOutput,
 };
 use gearshift_coordination::Gear;
 use gearshift_data::{Indexer, slice};
@@ -134,6 +134,21 @@ fn pushes_that_wait_for_their_acknowledgement_are_bounded() {
         };
         assert_eq!(bench.out.iter().filter_map(told).collect::<Vec<_>>(), [(pushed[0], 8, 8)]);
     }
+}
+
+#[test]
+fn a_batch_pulled_ahead_is_computed_once_its_push_may_wait_too() {
+    let mut bench = Bench::new(WorkerOptions { unacknowledged_max: 1, pull_ahead: true });
+    let (first, second) = (bench.grant(), bench.grant());
+    for pull in bench.pulls() {
+        bench.answer(&pull, Step(0));
+    }
+    bench.worker.compute(&mut bench.out);
+    assert!(!bench.worker.can_compute(), "the push of batch {first} is on its way");
+    assert_eq!(bench.worker.waits_for(), Wait::Acknowledgement);
+    bench.take(WorkerInput::Held { server: SERVER, batch: first });
+    assert!(bench.worker.can_compute());
+    assert_eq!(bench.worker.next_batch(), Some(second));
 }
 
 #[test]
