@@ -1,7 +1,7 @@
 //! What must hold in every run, one checker per invariant. Each watches the messages of a run and says what is
 //! wrong: who, what was expected, what came.
 //!
-//! Checkers do not ask the machines; they keep books of their own from what is said ([`books`](self)) and know what
+//! Checkers do not ask the machines; they keep books of their own from what is said (`books`) and know what
 //! the job was promised: the settings of its [`Scenario`].
 
 mod books;
@@ -13,6 +13,7 @@ mod facts;
 mod held;
 mod ledger;
 mod once;
+mod pace;
 mod progress;
 mod pulls;
 mod replay;
@@ -53,11 +54,12 @@ impl<C: Check> Watcher for Checker<C> {
 }
 
 /// The names of all checkers, in their order.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     ledger::Ledger::NAME,
     commits::Commits::NAME,
     held::HeldByAll::NAME,
     pulls::Pulls::NAME,
+    pace::Pace::NAME,
     drained::Drained::NAME,
     once::Once::NAME,
     starved::Starved::NAME,
@@ -79,6 +81,7 @@ pub fn all(scenario: &Rc<Scenario>) -> Vec<Box<dyn Watcher>> {
     add(&|books| Box::new(Checker { books, check: commits::Commits::new(told()) }));
     add(&|books| Box::new(Checker { books, check: held::HeldByAll::new(told()) }));
     add(&|books| Box::new(Checker { books, check: pulls::Pulls::new(told()) }));
+    add(&|books| Box::new(Checker { books, check: pace::Pace::new(told()) }));
     add(&|books| Box::new(Checker { books, check: drained::Drained::new(told()) }));
     add(&|books| Box::new(Checker { books, check: once::Once::default() }));
     add(&|books| Box::new(Checker { books, check: starved::Starved::new(told()) }));

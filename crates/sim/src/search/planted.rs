@@ -78,11 +78,13 @@ fn books() -> Vec<Plant> {
 /// In what travels between workers and servers.
 fn roads() -> Vec<Plant> {
     let tamper = How::Tamper;
+    let impatient: How = How::Loosened(|scenario| scenario.setup.worker.unacknowledged_max += 1);
     vec![
         plant("a worker takes a refusal for a receipt", "held", None, tamper(roles::refusal_as_receipt))
             .poisoned(),
         plant("a pull forgets its step", "pulls", Some(Gear::Synchronous), tamper(roles::hasty_pull)),
         plant("reports name an older version", "pulls", None, tamper(roles::old_version)),
+        plant("a worker pushes on without waiting", "pace", None, impatient).far(),
         plant("a gradient is pushed with a wrong sign", "replay", None, tamper(roles::wrong_sign)),
         plant("one server clips by another scale", "replay", None, tamper(roles::other_scale)).clipped(),
         plant("a pull is answered with wrong rows", "replay", None, tamper(roles::wrong_rows)),
@@ -142,6 +144,17 @@ pub struct Found {
 impl Plant {
     fn poisoned(self) -> Self {
         Self { prepare: |scenario| scenario.poison_one_in = 5, ..self }
+    }
+
+    /// Answers are long on their way, and one push may wait for them.
+    fn far(self) -> Self {
+        Self {
+            prepare: |scenario| {
+                scenario.setup.cluster.network.latency_us = 5000.0;
+                scenario.setup.worker.unacknowledged_max = 1;
+            },
+            ..self
+        }
     }
 
     /// Nothing stale has weight.
