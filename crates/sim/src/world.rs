@@ -43,6 +43,12 @@ pub trait World {
     /// When it cannot be read.
     fn open(&mut self, part: PartId) -> Result<Vec<u32>, String>;
 
+    /// Seconds that reading a block takes; the blocks of a part are announced one after the other. Real readers are ahead
+    /// of training.
+    fn read_seconds(&self, _rows: u32) -> f64 {
+        0.0
+    }
+
     /// Samples of the open part.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! bounds: how much a grant and a commit may hold. synchronous: the near-equal slices of a step sum to G. gba and
 //! k_batch: M full local batches. backup_workers: the first N - b gradients of the step, one turn for each worker,
 //! late ones discarded at once. asynchronous and bounded_staleness: every push. bounded_staleness: a worker starts
-//! only while its clock is at most the slowest live one's plus the bound. Less only where data or a drain end a rule
+//! only while its clock is at most the slowest live one's plus the bound. A drain grants up to the next full step and no
+//! further. Less only where data or a drain end a rule
 //! (DESIGN, section 5).
 
 use std::collections::BTreeMap;
@@ -36,6 +37,9 @@ impl Bounds {
         let (before, size) = (entry.before, granted.samples());
         let (worker, batch) = (granted.worker, granted.batch);
         if gear == Gear::Synchronous {
+            if before.draining && self.turns.cut.is_none() {
+                return Err(format!("synchronous: batch {batch} begins a step after a shift was asked for"));
+            }
             // The cut of the step as it is once this grant is counted, or as it was.
             let mut turns = self.turns.clone();
             turns.note(entry, u64::from(scheduler.batch.global));
@@ -55,6 +59,13 @@ impl Bounds {
                     before.step
                 ))
             };
+        }
+        let open = (before.running + before.held) as u64;
+        let flows = gear != Gear::BackupWorkers;
+        if flows && before.draining && open.is_multiple_of(self.told.batches_per_step(gear)) {
+            return Err(format!(
+                "{gear}: batch {batch} is granted, but {open} open ones fill the last step ({before:?})"
+            ));
         }
         let local = u64::from(scheduler.batch.local);
         let last = before.exhausted && before.pool < local && size == before.pool;
@@ -88,7 +99,7 @@ impl Bounds {
                 whole && (total == global || (entry.before.exhausted && total < global))
             }
             Gear::Gba | Gear::KBatch => {
-                let full = self.per_step(gear);
+                let full = self.told.batches_per_step(gear);
                 let short =
                     spent && (entry.before.pool == 0 || entry.before.draining) && total <= full * local;
                 // Where every push is an update, the shorter batch that ends the data is one, whenever it comes.
@@ -113,14 +124,6 @@ impl Bounds {
         ))
     }
 
-    /// Full local batches of a commit.
-    fn per_step(&self, gear: Gear) -> u64 {
-        let scheduler = &self.told.setup.scheduler;
-        let usual = scheduler.batch.global / scheduler.batch.local;
-        let per_step = if gear == Gear::KBatch { scheduler.gears.k_batches.unwrap_or(usual) } else { usual };
-        u64::from(per_step)
-    }
-
     /// Once the scheduler has answered, nothing is held that should have been committed or discarded.
     fn settled(&self, gear: Gear, step: u64) -> Result<(), String> {
         let local = u64::from(self.told.setup.scheduler.batch.local);
@@ -128,7 +131,7 @@ impl Bounds {
         let late = self.held.iter().find(|(_, (token, _))| *token < step);
         let right = match gear {
             Gear::Synchronous => self.held.is_empty() || self.turns.cut.is_some(),
-            Gear::Gba | Gear::KBatch => full < self.per_step(gear),
+            Gear::Gba | Gear::KBatch => full < self.told.batches_per_step(gear),
             Gear::Asynchronous | Gear::BoundedStaleness => self.held.is_empty(),
             Gear::BackupWorkers => {
                 late.is_none() && self.held.len() < self.turns.needed(self.told.setup.scheduler.gears.backups)

@@ -3,8 +3,8 @@
 //!
 //! Who could start: gba, asynchronous, k_batch: everybody while a batch is left. bounded_staleness: who is not too
 //! far ahead. backup_workers: who had no turn in this step. synchronous: whoever waits while a slice is lost, or more
-//! slices are left than workers that have had none; and at the start of a step everybody. While a rule is drained it
-//! may hold workers back; how long is for the progress checker. Slower than that is only a wait for others: a
+//! slices are left than workers that have had none; and at the start of a step everybody. While a rule is drained, only
+//! what fills its last step is left to be granted. Slower than that is only a wait for others: a
 //! synchronous worker is never passed over in more steps than it takes to give every worker a slice.
 
 use std::collections::BTreeMap;
@@ -37,14 +37,16 @@ impl Starved {
     fn could_start(&self, worker: WorkerId, gear: Gear, now: Standing) -> bool {
         let scheduler = &self.told.setup.scheduler;
         let local = u64::from(scheduler.batch.local);
+        let open = (now.running + now.held) as u64;
+        let filled = now.draining && open.is_multiple_of(self.told.batches_per_step(gear));
         match gear {
-            Gear::Gba | Gear::Asynchronous | Gear::KBatch => now.can_grant(local),
+            Gear::Gba | Gear::Asynchronous | Gear::KBatch => now.can_grant(local) && !filled,
             Gear::BoundedStaleness => {
-                now.can_grant(local) && self.clocks.may_start(worker, scheduler.gears.bound_clocks)
+                now.can_grant(local) && !filled && self.clocks.may_start(worker, scheduler.gears.bound_clocks)
             }
-            Gear::BackupWorkers => now.can_grant(local) && !self.turns.has_had(worker),
+            Gear::BackupWorkers => now.can_grant(local) && !now.draining && !self.turns.has_had(worker),
             Gear::Synchronous => match &self.turns.cut {
-                None => now.can_grant(u64::from(scheduler.batch.global)),
+                None => !now.draining && now.can_grant(u64::from(scheduler.batch.global)),
                 Some(cut) => {
                     let fresh = cut.slices.saturating_sub(cut.granted);
                     let due = fresh > 0 && !self.turns.has_had(worker);
@@ -90,9 +92,7 @@ impl Check for Starved {
             _ => return Ok(()),
         }
         let standing = books.standing();
-        let (Some(gear), Phase::Training(_), false) = (standing.gear, books.phase, standing.draining) else {
-            return Ok(());
-        };
+        let (Some(gear), Phase::Training(_)) = (standing.gear, books.phase) else { return Ok(()) };
         let scheduler = &self.told.setup.scheduler;
         for (&worker, &since) in &books.waiting {
             if self.could_start(worker, gear, standing) {

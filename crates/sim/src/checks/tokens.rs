@@ -27,16 +27,12 @@ impl Tokens {
     }
 
     fn expected(&self, gear: Gear, step: u64) -> u64 {
-        let scheduler = &self.told.setup.scheduler;
-        let usual = scheduler.batch.global / scheduler.batch.local;
-        let per_step = match gear {
-            Gear::Synchronous | Gear::BackupWorkers => return step,
-            Gear::Gba if scheduler.gears.tokens == TokenKind::Version => return step,
-            Gear::Gba => usual,
-            Gear::KBatch => scheduler.gears.k_batches.unwrap_or(usual),
-            Gear::Asynchronous | Gear::BoundedStaleness => 1,
-        };
-        self.engaged_at + (self.grants - self.losses) / u64::from(per_step)
+        let by_version = self.told.setup.scheduler.gears.tokens == TokenKind::Version;
+        match gear {
+            Gear::Synchronous | Gear::BackupWorkers => step,
+            Gear::Gba if by_version => step,
+            _ => self.engaged_at + (self.grants - self.losses) / self.told.batches_per_step(gear),
+        }
     }
 
     fn granted(&mut self, entry: &Entry, granted: &Granted) -> Result<(), String> {

@@ -36,6 +36,8 @@ pub struct Scenario {
     pub update: UpdateOptions,
     /// One gradient in so many is not finite; 0 = none.
     pub poison_one_in: u32,
+    /// Microseconds that reading a row takes.
+    pub read_row_us: f64,
     /// What the scheduler is told, and after how many virtual seconds.
     pub hands: Vec<(f64, Hand)>,
 }
@@ -84,7 +86,22 @@ impl Scenario {
         let update = UpdateOptions { clip_norm: setup.scheduler.clip_norm, ..draw::update(dice) };
         let poison_one_in = if dice.one_in(5) { dice.between(4, 30) } else { 0 };
         let hands = draw::hands(dice, start, seconds);
-        Self { gear, seed, setup, data: Rc::new(data), update, poison_one_in, hands }
+        // Up to as long as training takes.
+        let row_us = 1e6 * seconds / (data.rows().max(1) as f64);
+        let read_row_us = if dice.one_in(2) { dice.float(0.0, row_us) } else { 0.0 };
+        Self { gear, seed, setup, data: Rc::new(data), update, poison_one_in, read_row_us, hands }
+    }
+
+    /// Full local batches of an update of the gears in which batches flow (M).
+    #[must_use]
+    pub fn batches_per_step(&self, gear: Gear) -> u64 {
+        let scheduler = &self.setup.scheduler;
+        let usual = scheduler.batch.global / scheduler.batch.local;
+        u64::from(match gear {
+            Gear::Asynchronous | Gear::BoundedStaleness => 1,
+            Gear::KBatch => scheduler.gears.k_batches.unwrap_or(usual),
+            Gear::Synchronous | Gear::Gba | Gear::BackupWorkers => usual,
+        })
     }
 
     /// Whether somebody stops it.
@@ -117,7 +134,8 @@ impl Scenario {
         let talking = batches * (10.0 * way + f64::from(scheduler.workers) * (served + card));
         let writing = 4.0 * server.checkpoint_ms * 1e-3;
         let leases = 1.5 * (scheduler.lease + scheduler.drain).as_secs_f64();
-        let step = computing + talking + writing;
+        let reading = 120.0 * self.read_row_us * 1e-6;
+        let step = computing + talking + writing + reading;
         // A drain shorter than a batch takes it away and grants it again, each time for twice as long.
         let again = if scheduler.drain.as_secs_f64() < step { 8.0 } else { 0.0 };
         Duration::from_secs_f64(leases + (2.0 + again) * step)

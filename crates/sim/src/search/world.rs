@@ -25,6 +25,7 @@ pub struct TinyWorld {
     /// One gradient in so many is not finite; 0 = none.
     pub(crate) poison_one_in: u32,
     learners: Cell<u64>,
+    read_row_us: f64,
 }
 
 fn deepfm() -> Result<Box<dyn Learner>, String> {
@@ -49,6 +50,7 @@ impl TinyWorld {
             indexer: Indexer::new(),
             poison_one_in: scenario.poison_one_in,
             learners: Cell::new(0),
+            read_row_us: scenario.read_row_us,
         })
     }
 }
@@ -96,6 +98,10 @@ impl World for TinyWorld {
 
     fn open(&mut self, part: PartId) -> Result<Vec<u32>, String> {
         Ok(self.data.blocks(part).iter().map(|block| block.samples() as u32).collect())
+    }
+
+    fn read_seconds(&self, rows: u32) -> f64 {
+        f64::from(rows) * self.read_row_us * 1e-6
     }
 
     fn load(&mut self, ranges: &[RowRange]) -> Result<IndexedBatch, String> {

@@ -61,12 +61,12 @@ impl<W: World> Simulation<W> {
         Ok(())
     }
 
-    /// Reading takes no time: real readers are ahead of training.
-    fn open_part(&mut self, part: PartId, skip_blocks: u32, at: Time) -> Result<(), SimError> {
+    fn open_part(&mut self, part: PartId, skip_blocks: u32, mut at: Time) -> Result<(), SimError> {
         let rows = self.world.open(part).map_err(SimError::World)?;
         self.open_blocks.clear();
         for (block, rows) in (0..).zip(rows).skip(skip_blocks as usize) {
             self.open_blocks.insert((part, block));
+            at = later(at, self.world.read_seconds(rows));
             let input = SchedulerInput::BlockRead { part, block, rows };
             self.queue.push(at, Event::ToScheduler(input, None));
         }
