@@ -107,6 +107,20 @@ impl CompareReport {
         self.branches.get(place).is_some_and(|branch| branch.reference == place)
     }
 
+    /// Warnings about the branches' settings, each once, with the names of the branches that it is about.
+    pub(crate) fn warnings(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut warnings: Vec<(&str, Vec<&str>)> = Vec::new();
+        for branch in &self.branches {
+            for advice in &branch.advice {
+                match warnings.iter_mut().find(|(known, _)| known == advice) {
+                    Some((_, branches)) => branches.push(&branch.name),
+                    None => warnings.push((advice, vec![&branch.name])),
+                }
+            }
+        }
+        warnings
+    }
+
     /// The summary of every branch, in their order.
     pub(crate) fn summaries(&self) -> Vec<Summary> {
         self.branches

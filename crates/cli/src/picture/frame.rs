@@ -123,7 +123,7 @@ pub(super) fn figures_below(laid: &Laid, area: Area, whole: bool) -> Markup {
                 @let half = width(text) / 2.0;
                 @if x - half > free_from {
                     // Inside the sheet, even at its edge.
-                    @let middle = x.min(area.right + 12.0 - half);
+                    @let middle = x.min(area.right + 12.0 - half).max(half + 1.0);
                     ({ free_from = middle + half + 5.0; words(middle, area.bottom + 18.0, "middle", "quiet", html! { (text) }) })
                 }
             }

@@ -5,16 +5,17 @@ use maud::{Markup, html};
 use super::super::report::{Rate, gears_text};
 use super::Sheet;
 
-/// Warnings about the branches' settings.
+/// Warnings about the branches' settings, each once, with the branches that it is about.
 pub(super) fn warnings(sheet: &Sheet<'_>) -> Markup {
-    let warned: Vec<_> = sheet.report.branches.iter().filter(|branch| !branch.advice.is_empty()).collect();
+    let warnings = sheet.report.warnings();
     html! {
-        @if !warned.is_empty() {
+        @if !warnings.is_empty() {
             section #warnings {
                 h2 { "Warnings" }
-                @for branch in warned {
-                    h3 { (branch.name) }
-                    ul { @for advice in &branch.advice { li { (advice) } } }
+                ul {
+                    @for (advice, branches) in &warnings {
+                        li { (advice) br; span.quiet { "About: " (branches.join("; ")) } }
+                    }
                 }
             }
         }

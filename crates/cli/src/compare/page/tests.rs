@@ -18,6 +18,9 @@ fn a_large_report() {
         let escaped = html! { (branch.name) }.into_string();
         assert!(page.contains(&escaped), "{}", branch.name);
     }
+    let shared = "an update averages 64 samples";
+    assert_eq!(page.matches(shared).count(), 1, "a warning of two branches is given once");
+    assert!(page.contains("About: asynchronous; asynchronous, 32 workers"));
     assert!(!page.contains("<fast"), "names are escaped");
     for section in ["branches", "accuracy", "speed", "staleness", "insight", "warnings", "method", "settings"]
     {

@@ -96,6 +96,7 @@ const SYNC: Gear = Gear::Synchronous;
 const GBA: Gear = Gear::Gba;
 const ASYNC: Gear = Gear::Asynchronous;
 const CROWD: &str = "16 workers share 16 batches of a step: by version a gradient is about one step old";
+const SMALL: &str = "asynchronous: an update averages 64 samples, not the global batch of 1024; gba keeps it";
 
 const SHAPES: [Shape; 14] = [
     shape("synchronous", SYNC, &[SYNC], 0),
@@ -162,6 +163,7 @@ const SHAPES: [Shape; 14] = [
         stale: (7.1, 7.1),
         updates: 16.0,
         settings: &["batch.local=64"],
+        advice: &[SMALL],
         ..shape("asynchronous", SYNC, &[ASYNC], 0)
     },
     Shape {
@@ -172,6 +174,7 @@ const SHAPES: [Shape; 14] = [
         stale: (31.2, 31.2),
         updates: 16.0,
         settings: &["batch.local=64", "cluster.workers=32"],
+        advice: &[SMALL],
         ..shape("asynchronous, 32 workers <fast & stale>", SYNC, &[ASYNC], 0)
     },
     Shape {

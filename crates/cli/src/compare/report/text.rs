@@ -42,9 +42,10 @@ pub(crate) fn tables(report: &CompareReport) -> String {
     for (place, (branch, summary)) in report.branches.iter().zip(&summaries).enumerate() {
         let verdict = Verdict::new(summary, report.is_reference(place));
         let _ = writeln!(text, "{:<NAME_MAX$}  {}", cut(&branch.name), verdict.words(summary));
-        for advice in &branch.advice {
-            let _ = writeln!(text, "{:NAME_MAX$}  warning: {advice}", "");
-        }
+    }
+    for (advice, branches) in report.warnings() {
+        text.push('\n');
+        text.push_str(&wrap(&format!("warning: {advice} (about: {})", branches.join("; ")), 110));
     }
     text
 }
