@@ -13,8 +13,8 @@ pub(super) fn speed(sheet: &Sheet<'_>) -> Markup {
         section #speed {
             h2 { "Speed" }
             (figure(
-                "Samples taken in per second of virtual time, over staying",
-                &html! { "Lost samples do not count. Whiskers are the standard deviation of one seed." },
+                "Samples taken in per worker and second of virtual time, over staying",
+                &html! { "Samples per second of all workers stand beside it. Lost samples do not count. Whiskers are the standard deviation of one seed." },
                 |look| bars(&speeds(sheet), look),
             ))
         }
@@ -40,8 +40,8 @@ fn speeds(sheet: &Sheet<'_>) -> Bars {
     let all: Vec<Bar> = sheet.in_groups().map(bar).collect();
     let words = all.iter().map(|bar| format!("{}: {}", bar.name, bar.text)).collect::<Vec<_>>().join("; ");
     Bars {
-        caption: Caption::new("Speed in virtual time over that of staying", words),
-        value: Axis::new("times the speed of staying").format(Format::Factor),
+        caption: Caption::new("Speed per worker in virtual time over that of staying", words),
+        value: Axis::new("times the speed of staying, per worker").format(Format::Factor),
         bars: all,
         baseline: 0.0,
         line: Some(1.0),

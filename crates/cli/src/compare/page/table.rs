@@ -26,7 +26,7 @@ pub(super) fn table(sheet: &Sheet<'_>) -> Markup {
                 "AUC on the part after, minus that of the run with the same seed that stayed in the base's gear: means over "
                 (sheet.report.seeds.len()) " seeds, with the standard deviation of one seed. Rows of branches that stay show their AUC itself. "
                 "Lost samples are those that met their fate outside the parameters: dropped as stale, discarded as late, or refused. "
-                "Speed is samples taken into the parameters per second of virtual time, and updates are those made, both over staying."
+                "Speed is samples taken into the parameters per worker and second of virtual time, and updates are those made, both over staying."
             }
             div.scroll tabindex="0" role="region" aria-label="Every branch" {
                 table.branches {

@@ -80,7 +80,7 @@ impl Rate {
                 };
                 format!(
                     "The learning rates are the best of {} tried for the base's gear on {parts_used} {}: {rates}.{edge} \
-                     Every branch uses them unchanged.",
+                     Branches use them unchanged; one with rates of its own says so in its settings.",
                     grid.len(),
                     if *parts_used == 1 { "part" } else { "parts" }
                 )

@@ -73,7 +73,7 @@ pub(crate) struct Summary {
     pub(crate) samples: SampleCounts,
     /// Samples in the parameters per virtual second, by seed.
     pub(crate) per_second: Option<Moments>,
-    /// The same over that of the reference, by seed.
+    /// The same per worker, over that of the reference, by seed: branches may have more workers.
     pub(crate) speed: Option<Moments>,
     /// Updates of a run, mean over seeds.
     pub(crate) updates: Option<f64>,
@@ -105,7 +105,10 @@ impl Summary {
             .filter_map(|point| Some((point.key, point.delta?.mean)))
             .min_by(|(_, a), (_, b)| a.total_cmp(b));
         let speeds = pairs.iter().filter_map(|&(run, other)| {
-            Some(ratio(per_second(run, base_parts)?, per_second(other?, base_parts)?))
+            let workers = reference.map_or(1.0, |reference| {
+                f64::from(branch.workers.max(1)) / f64::from(reference.workers.max(1))
+            });
+            Some(ratio(per_second(run, base_parts)? / workers, per_second(other?, base_parts)?))
         });
         let parts = || branch.runs.iter().flat_map(|run| after(run, base_parts));
         Self {

@@ -35,7 +35,7 @@ pub(crate) fn tables(report: &CompareReport) -> String {
     );
     let _ = write!(
         text,
-        "\nSpeed in virtual time; staleness in steps as mean / 95 % / max\n{}\n",
+        "\nVirtual-time speed, per worker over that of staying; staleness in steps as mean / 95 % / max\n{}\n",
         speeds(report, &summaries)
     );
     text.push('\n');
@@ -106,7 +106,7 @@ fn speeds(report: &CompareReport, summaries: &[Summary]) -> comfy_table::Table {
     };
     let rows: Vec<Vec<String>> = report.branches.iter().zip(summaries).map(row).collect();
     let header =
-        ["branch", "workers", "samples/s", "to staying", "updates", "lost", "by token", "by version"];
+        ["branch", "workers", "samples/s", "per worker", "updates", "lost", "by token", "by version"];
     tables::table(&header, &rows)
 }
 

@@ -113,12 +113,15 @@ fn ledger_speed_and_staleness_over_parts_and_seeds() {
     first.figures.token_staleness_steps.0.extend([(0, 6), (1, 2)]);
     run.parts[1].report.figures.token_staleness_steps.0.extend([(1, 1), (7, 1)]);
     run.parts[1].report.figures.version_staleness_steps.add(3);
-    let summary = Summary::new(&shifted(&[run]), Some(&staying()), 3);
+    let mut branch = shifted(&[run]);
+    branch.workers = staying().workers;
+    let summary = Summary::new(&branch, Some(&staying()), 3);
     assert_eq!((summary.lost(), summary.samples.granted_again), (150, 5));
     assert_eq!(summary.lost_share(), Some(0.075));
     // 1850 samples in 150 s; staying: 2000 in 200 s.
     assert!(close(summary.per_second, 1850.0 / 150.0, None, 1));
     assert!(close(summary.speed, 1850.0 / 1500.0, None, 1));
+    // Twice as many workers: half of it per worker.
     assert_eq!((summary.updates, summary.updates_ratio()), (Some(170.0), Some(8.5)));
     assert_eq!(
         summary.token.0.iter().map(|(steps, count)| (*steps, *count)).collect::<Vec<_>>(),
@@ -126,6 +129,9 @@ fn ledger_speed_and_staleness_over_parts_and_seeds() {
     );
     assert_eq!((summary.token.mean(), summary.token.max()), (1.0, Some(7)));
     assert_eq!(summary.version.mean(), 3.0);
+    // Twice as many workers: half of it per worker.
+    branch.workers *= 2;
+    assert!(close(Summary::new(&branch, Some(&staying()), 3).speed, 1850.0 / 3000.0, None, 1));
 }
 
 #[test]
