@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Every role is a host with one network card. A message takes its bytes over the bandwidth on the sender's card,
-/// then the latency, then its bytes over the bandwidth on the receiver's card, each card one message at a time.
+/// Every role is a host with one network card, which sends one message at a time and receives one at a time. A message
+/// takes the latency and its bytes over the bandwidth of the slower of the two cards; it waits for the sender's card in
+/// the order of sending, for the receiver's in the order of arrival.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NetworkOptions {

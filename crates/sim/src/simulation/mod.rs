@@ -22,7 +22,7 @@ use crate::moment::{Moment, Tamper, Watcher};
 use crate::report::SimReport;
 use crate::world::World;
 use life::Life;
-use network::Network;
+use network::{Network, Way};
 use queue::{Event, Place, Queue};
 use servers::Role;
 
@@ -233,13 +233,6 @@ impl<W: World> Simulation<W> {
         &self.servers
     }
 
-    /// The smallest number of updates that a server has applied.
-    #[must_use]
-    pub fn version(&self) -> gearshift_types::Step {
-        use gearshift_embedding::Store;
-        self.servers.iter().map(|server| server.store().version()).min().unwrap_or_default()
-    }
-
     /// The world.
     #[must_use]
     pub fn world(&self) -> &W {
@@ -295,6 +288,10 @@ impl<W: World> Simulation<W> {
         let Some((at, event)) = self.queue.pop() else { return Ok(false) };
         self.now = at;
         match event {
+            Event::Reached { from, to, bytes, then } => {
+                let arrival = self.network.receive(from, to, at, bytes);
+                self.queue.push(arrival, *then);
+            }
             Event::ToScheduler(input, sender) => {
                 if !self.was_lost(sender) {
                     self.scheduler_hears(input)?;
@@ -380,8 +377,12 @@ impl<W: World> Simulation<W> {
     }
 
     fn send(&mut self, from: Place, to: Place, at: Time, bytes: u64, event: Event) {
-        let arrival = self.network.arrival(from, to, at, bytes);
-        self.queue.push(arrival, event);
+        match self.network.send(from, to, at, bytes) {
+            Way::Arrives(arrival) => self.queue.push(arrival, event),
+            Way::Reaches(card) => {
+                self.queue.push(card, Event::Reached { from, to, bytes, then: Box::new(event) });
+            }
+        }
     }
 }
 

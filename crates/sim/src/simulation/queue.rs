@@ -18,6 +18,8 @@ pub(crate) enum Place {
 /// Something to happen.
 #[derive(Debug)]
 pub(crate) enum Event {
+    /// A message of so many bytes stands before the receiver's card; what happens once it has passed it.
+    Reached { from: Place, to: Place, bytes: u64, then: Box<Event> },
     /// A message arrives at the scheduler. With the life of the worker that sent it, if it was one.
     ToScheduler(SchedulerInput, Option<(u32, WorkerEpoch)>),
     /// A message arrives at a server.
