@@ -1,6 +1,7 @@
 //! Comparing gears on real data in virtual time: one part after the other, each from the state that the last one
 //! left, so that runs can part ways from one base.
 
+mod evaluate;
 mod insight;
 mod part;
 mod score;

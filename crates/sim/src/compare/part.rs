@@ -6,9 +6,9 @@ use gearshift_cluster::{Outcome, Position, SampleCounts, SchedulerOptions};
 use gearshift_coordination::Gear;
 use gearshift_types::{BatchId, PartId, Step};
 
-use super::score::{copies, score};
-use super::{PartRun, Point, Stage};
-use crate::parts::{Part, PartError};
+use super::evaluate::Evaluations;
+use super::{PartRun, Stage};
+use crate::parts::PartError;
 use crate::simulation::{Checkpoint, Setup, SimError, Simulation};
 use crate::training::TrainingWorld;
 use crate::world::World;
@@ -59,7 +59,9 @@ pub fn run_part(
     let world = world(stage)?;
     let next = PartId(part.0 + 1);
     let test = (next.0 < stage.data.parts().len() as u32).then(|| stage.parts.part(next)).transpose()?;
-    let samples = stage.parts.part(part)?.samples();
+    // Held until the end: it is opened below.
+    let own = stage.parts.part(part)?;
+    let samples = own.samples();
     let mut position = from.map_or_else(|| start(gear), |from| from.position.clone());
     (position.gear, position.part, position.shifts_done) = (gear, part, 0);
     let before = position.samples;
@@ -77,26 +79,17 @@ pub fn run_part(
         keep_log: false,
     };
     let mut simulation = Simulation::new(setup, world)?;
-    let mut evaluations =
-        Evaluations { stage, test, of_part: samples, before: before.resolved(), points: Vec::new() };
-    let mut waiting = points.iter().copied().filter(|share| *share < 1.0);
-    let (mut share, mut reached) = (waiting.next(), None);
+    let mut evaluations = Evaluations::new(stage, test, samples, before.resolved(), points);
     let mut moves = 0_u64;
     while simulation.advance()? {
         moves += 1;
         if moves.is_multiple_of(1024) {
             progress(evaluations.share(&simulation));
         }
-        let Some(due) = share.filter(|&share| evaluations.share(&simulation) >= share) else { continue };
-        // Servers apply what the scheduler has decided a little later.
-        let step = *reached.get_or_insert_with(|| simulation.scheduler().step());
-        if simulation.version() >= step {
-            evaluations.evaluate(&simulation, due)?;
-            (share, reached) = (waiting.next(), None);
-        }
+        evaluations.look(&simulation)?;
     }
     match simulation.outcome() {
-        Some(Outcome::Completed) => evaluations.evaluate(&simulation, 1.0)?,
+        Some(Outcome::Completed) => evaluations.at_end(&simulation)?,
         Some(other) => return Err(CompareError::Job(format!("part {}: the job ended: {other:?}", part.0))),
         None => {
             return Err(CompareError::Job(format!("part {}: stuck: {}", part.0, simulation.describe())));
@@ -107,7 +100,7 @@ pub fn run_part(
     let state = state.ok_or_else(|| CompareError::Job("the part left no checkpoint".to_owned()))?;
     let mut report = simulation.report();
     report.samples = since(report.samples, before);
-    Ok((state, PartRun { part: part.0, points: evaluations.points, report }))
+    Ok((state, PartRun { part: part.0, points: evaluations.into_points(), report }))
 }
 
 /// Counts of a part alone.
@@ -119,42 +112,6 @@ fn since(now: SampleCounts, before: SampleCounts) -> SampleCounts {
         discarded: now.discarded - before.discarded,
         failed: now.failed - before.failed,
         granted_again: now.granted_again - before.granted_again,
-    }
-}
-
-/// Evaluations on the next part.
-struct Evaluations<'a> {
-    stage: &'a Stage,
-    /// The next part, unless there is none.
-    test: Option<Arc<Part>>,
-    of_part: u64,
-    before: u64,
-    points: Vec<Point>,
-}
-
-impl Evaluations<'_> {
-    /// Share of the part that has met its fate.
-    fn share(&self, simulation: &Simulation<TrainingWorld>) -> f64 {
-        let resolved = simulation.scheduler().samples().resolved() - self.before;
-        resolved as f64 / self.of_part.max(1) as f64
-    }
-
-    fn evaluate(&mut self, simulation: &Simulation<TrainingWorld>, share: f64) -> Result<(), CompareError> {
-        let Some(test) = &self.test else { return Ok(()) };
-        let (stage, world) = (self.stage, simulation.world());
-        let mut shards = copies(simulation.servers(), world).map_err(CompareError::Job)?;
-        let map = gearshift_types::PartitionMap::new(stage.scheduler.servers);
-        let mut learner = world.learner().map_err(CompareError::Job)?;
-        let metrics = score(&mut shards, map, learner.as_mut(), test, stage.evaluation_batch);
-        let metrics = metrics.map_err(CompareError::Job)?;
-        self.points.push(Point {
-            share,
-            samples: simulation.scheduler().samples().resolved(),
-            step: simulation.version().0,
-            auc: metrics.and_then(|metrics| metrics.auc),
-            log_loss: metrics.map(|metrics| metrics.log_loss),
-        });
-        Ok(())
     }
 }
 

@@ -1,8 +1,7 @@
-//! Predictions from the servers of a simulation, as they stand.
+//! Predictions from shards, as they stand.
 
 use std::ops::Range;
 
-use gearshift_cluster::Server;
 use gearshift_data::{Indexer, gather};
 use gearshift_embedding::{Shard, Store};
 use gearshift_model::{Learner, Metrics, MetricsError};
@@ -47,16 +46,6 @@ pub(super) fn pull(
         }
     }
     Ok((rows, dense))
-}
-
-/// Copies of the shards of servers, to pull from.
-pub(super) fn copies(
-    servers: &[Server<Shard>],
-    world: &impl crate::world::World<Store = Shard>,
-) -> Result<Vec<Shard>, String> {
-    let files = servers.iter().map(|server| world.file(server.store()));
-    let files: Vec<Vec<u8>> = files.collect::<Result<_, _>>()?;
-    (0..servers.len() as u32).map(|server| world.store(ServerId(server), Some(&files))).collect()
 }
 
 /// Figures of the shards' parameters on a part; `None` when a model that has diverged predicts no numbers.
