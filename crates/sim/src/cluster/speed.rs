@@ -115,9 +115,9 @@ pub struct TraceError {
     pub got: String,
 }
 
-/// Batch times of each worker, seconds, in order.
+/// Batch times of each worker, seconds, in order; workers ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trace(Vec<Vec<f64>>);
+pub struct Trace(Vec<(u32, Vec<f64>)>);
 
 impl Trace {
     /// Parses the CSV text of a trace.
@@ -145,11 +145,12 @@ impl Trace {
         if times.is_empty() {
             return Err(error(2, "at least one batch time", ""));
         }
-        Ok(Self(times.into_values().collect()))
+        Ok(Self(times.into_iter().collect()))
     }
 
     fn seconds(&self, worker: WorkerId, batch: u64) -> f64 {
-        let times = &self.0[worker.0 as usize % self.0.len()];
+        let named = self.0.binary_search_by_key(&worker.0, |(named, _)| *named);
+        let (_, times) = &self.0[named.unwrap_or(worker.0 as usize % self.0.len())];
         times[(batch % times.len() as u64) as usize]
     }
 }
@@ -213,5 +214,23 @@ impl SpeedModel {
             LoadPattern::Diurnal => 0.5 - 0.5 * (std::f64::consts::TAU * (hour % 24) as f64 / 24.0).cos(),
             LoadPattern::Bursty => f64::from(u8::from(unit(self.seed, Purpose::LoadedHour, 0, hour) < 0.3)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_takes_its_own_times_of_a_trace_in_turn() {
+        let trace = Trace::parse("worker,seconds\n3,0.5\n1,2\n3,0.25\n").ok();
+        let options =
+            SpeedOptions { slow: vec![Slow { workers: 1, factor: 10.0 }], ..SpeedOptions::default() };
+        let speed = SpeedModel::new(options, trace, 5, 1);
+        let times = |worker| [0, 1, 2].map(|batch| speed.seconds(WorkerId(worker), batch, 64, Time(0)));
+        assert_eq!(times(1), [2.0, 2.0, 2.0]);
+        assert_eq!(times(3), [0.5, 0.25, 0.5]);
+        // Not named: worker 2 takes those of the first that is, worker 4 too, ten times as slow.
+        assert_eq!((times(2), times(4)), ([2.0, 2.0, 2.0], [20.0, 20.0, 20.0]));
     }
 }
