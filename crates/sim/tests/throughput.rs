@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use gearshift_cluster::{Outcome, WorkerOptions};
 use gearshift_coordination::{BatchOptions, Gear, GearOptions};
-use gearshift_sim::cluster::{ClusterOptions, Slow, Workload};
+use gearshift_sim::cluster::{ClusterOptions, Fault, FaultKind, LinkOptions, Slow, Workload};
 use gearshift_sim::{EmptyWorld, MeasureOptions, SimReport, Simulation, measure};
+use gearshift_types::WorkerId;
 
 fn options(gear: Gear) -> MeasureOptions {
     MeasureOptions {
@@ -99,6 +100,27 @@ fn bandwidth_is_shared_at_the_server() {
 }
 
 #[test]
+fn a_worker_behind_a_slow_link_slows_down_itself_alone() {
+    // As many bytes as there, 400 kB each way: 0.32 ms on cards of 10 Gbit/s, 160 ms on the slow one of 20 Mbit/s.
+    let mut options = options(Gear::Asynchronous);
+    options.cluster.speed.sample_us = 10.0;
+    options.workload = Workload { dense_floats: 100_000, ..Workload::default() };
+    options.cluster.network.gbit = Some(10.0);
+    options.steps = 200;
+    options.workers = 7;
+    let without = run(&options).accepted_per_second();
+    options.workers = 8;
+    options.cluster.network.link = vec![LinkOptions { worker: 0, latency_us: None, gbit: Some(0.02) }];
+    let report = run(&options);
+    let ratio = report.accepted_per_second() / without;
+    assert!((0.98..1.02).contains(&ratio), "{ratio}");
+    // It pushes, then asks for the next batch on the same card, then pulls.
+    let batches = report.figures.workers[&WorkerId(0)].batches as f64;
+    let expected = report.seconds / 0.32;
+    assert!(batches > expected - 2.0 && batches <= expected, "{batches} of {expected}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_run_and_another_seed_another() {
     let mut options = options(Gear::Gba);
     options.cluster.speed.noise = Some(Default::default());
@@ -117,4 +139,17 @@ fn a_job_ends_when_its_last_commit_is_made() {
     let mut simulation = Simulation::new(options.setup(), world).unwrap();
     assert_eq!(simulation.run().unwrap(), Outcome::Completed);
     assert!((simulation.report().seconds - 0.032).abs() < 1e-6, "{}", simulation.report().seconds);
+}
+
+#[test]
+fn a_worker_that_stands_still_is_not_busy() {
+    let mut options = options(Gear::Asynchronous);
+    (options.workers, options.cluster.speed.jitter) = (1, 0.0);
+    let pause = Fault { at_seconds: 0.01, kind: FaultKind::WorkerPause, who: 0, seconds: Some(0.1) };
+    options.cluster.fault = vec![pause, Fault { at_seconds: 0.05, ..pause }];
+    let mut simulation = Simulation::new(options.setup(), EmptyWorld::new(320, Workload::default())).unwrap();
+    assert_eq!(simulation.run().unwrap(), Outcome::Completed);
+    let report = simulation.report();
+    assert!((report.seconds - 0.172).abs() < 1e-6, "{}", report.seconds);
+    assert!((report.worker_utilization - 0.032 / 0.172).abs() < 1e-6, "{}", report.worker_utilization);
 }

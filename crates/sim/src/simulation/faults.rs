@@ -97,6 +97,11 @@ impl<W: World> Simulation<W> {
         let remaining = life.computing.map(|computing| computing.until - now);
         let standing = life.standing.get_or_insert_with(|| Standing { remaining, ..Standing::default() });
         standing.until = standing.until.max(until);
+        if let Some(computing) = &mut life.computing {
+            // Time that it stands still is not time computed.
+            life.computed += now - computing.began;
+            computing.began = standing.until;
+        }
         self.queue.push(standing.until, Event::GoOn(worker, life.epoch));
     }
 
@@ -108,7 +113,7 @@ impl<W: World> Simulation<W> {
         }
         let Some(standing) = life.standing.take() else { return Ok(()) };
         if let (Some(computing), Some(remaining)) = (&mut life.computing, standing.remaining) {
-            computing.until = now + remaining;
+            (computing.began, computing.until) = (now, now + remaining);
             let (number, until) = (computing.number, computing.until);
             self.queue.push(until, Event::Computed { worker, epoch, number });
         }
