@@ -10,6 +10,7 @@ use std::rc::Rc;
 use gearshift_coordination::{DecayKind, Gear, TokenKind};
 
 use super::{Failure, Scenario, run_watched};
+use crate::cluster::{Fault, FaultKind};
 use crate::moment::Tamper;
 
 /// How a bug gets in.
@@ -123,11 +124,12 @@ fn rules() -> Vec<Plant> {
 fn waits() -> Vec<Plant> {
     let tamper = How::Tamper;
     let release = tamper(roles::lost_release);
+    let clock = tamper(scheduler::no_ticks);
     vec![
         plant("a release is lost on its way to a server", "drained", Some(Gear::BackupWorkers), release),
         plant("a gear takes over while batches are open", "drained", None, tamper(scheduler::hasty_shift)),
         plant("a grant is decided but never sent", "starved", None, tamper(scheduler::withheld_grant)),
-        plant("the scheduler's clock stands still", "progress", None, tamper(scheduler::no_ticks)),
+        plant("the scheduler's clock stands still", "progress", Some(Gear::Synchronous), clock).silent(),
         plant("a worker's acknowledgements are lost", "progress", None, tamper(roles::lost_receipts)),
     ]
 }
@@ -152,6 +154,18 @@ impl Plant {
             prepare: |scenario| {
                 scenario.setup.cluster.network.latency_us = 5000.0;
                 scenario.setup.worker.unacknowledged_max = 1;
+            },
+            ..self
+        }
+    }
+
+    /// A worker falls silent for good.
+    fn silent(self) -> Self {
+        Self {
+            prepare: |scenario| {
+                scenario.setup.scheduler.workers = 3;
+                let kind = FaultKind::WorkerVanish;
+                scenario.setup.cluster.fault = vec![Fault { at_seconds: 0.01, kind, who: 1, seconds: None }];
             },
             ..self
         }

@@ -58,6 +58,8 @@ impl Scenario {
         let batch_seconds = draw::batch_seconds(&cluster, batch.local);
         let seconds = 1.5 * batch_seconds * data.rows() as f64 / f64::from(batch.local * workers);
         let lease = dice.float(3.0, 20.0) * batch_seconds + 0.02;
+        // Now and then shorter than a batch takes.
+        let drain_leases = if dice.one_in(5) { dice.float(0.02, 0.3) } else { dice.float(0.5, 3.0) };
         let scheduler = SchedulerOptions {
             start,
             gears: draw::gears(dice),
@@ -70,7 +72,7 @@ impl Scenario {
             final_evaluation: dice.one_in(4),
             evaluation_batch: dice.between(1, 40),
             lease: Duration::from_secs_f64(lease),
-            drain: Duration::from_secs_f64(lease * dice.float(0.5, 3.0)),
+            drain: Duration::from_secs_f64(lease * drain_leases),
             on_nonfinite: OnNonFinite::Drop,
             clip_norm: dice.one_in(3).then(|| dice.float(0.01, 0.5) as f32),
             checkpoints: !dice.one_in(4),
