@@ -94,8 +94,9 @@ impl Search<'_> {
         let runs = runner.run(&chains)?;
         let of_factor = runs.chunks(self.seeds.len().max(1));
         let points = factors.iter().zip(rates).zip(of_factor).map(|((&factor, (sparse, dense)), runs)| {
-            let aucs: Vec<f64> = runs.iter().map(|parts| self.mean_auc(parts)).collect();
-            let moments = Moments::of(aucs.into_iter().filter(|auc| auc.is_finite()));
+            // A rate at which one seed diverges is no rate to take, however well the others went.
+            let aucs: Option<Vec<f64>> = runs.iter().map(|parts| self.mean_auc(parts)).collect();
+            let moments = aucs.and_then(|aucs| Moments::of(aucs.into_iter()));
             let auc_mean = moments.map(|moments| moments.mean);
             RatePoint { factor, sparse, dense, auc_mean, auc_std: moments.and_then(|moments| moments.std) }
         });
@@ -106,17 +107,74 @@ impl Search<'_> {
         (self.source)(&rate_sets(self.job, factor))?.job()
     }
 
-    /// Mean AUC of the evaluations at part ends, the cold start left out.
-    fn mean_auc(&self, parts: &[PartRun]) -> f64 {
-        let cold = if self.trained_parts() > 2 * COLD_PARTS { COLD_PARTS } else { 0 };
-        let warm = parts.iter().filter(|run| run.part >= cold);
-        let aucs: Vec<f64> = warm.flat_map(|run| &run.points).filter_map(|point| point.auc).collect();
-        if aucs.is_empty() { f64::NAN } else { aucs.iter().sum::<f64>() / aucs.len() as f64 }
+    fn mean_auc(&self, parts: &[PartRun]) -> Option<f64> {
+        mean_auc(parts, if self.trained_parts() > 2 * COLD_PARTS { COLD_PARTS } else { 0 })
     }
 }
 
-/// Place of the highest AUC.
+/// Mean AUC of the evaluations at part ends, the first `cold` parts left out; `None` when the model diverged.
+fn mean_auc(parts: &[PartRun], cold: u32) -> Option<f64> {
+    if parts.iter().flat_map(|run| &run.points).any(|point| point.log_loss.is_none()) {
+        return None;
+    }
+    let warm = parts.iter().filter(|run| run.part >= cold);
+    // A part whose labels are all equal has no AUC, at any rate.
+    let aucs: Vec<f64> = warm.flat_map(|run| &run.points).filter_map(|point| point.auc).collect();
+    (!aucs.is_empty()).then(|| aucs.iter().sum::<f64>() / aucs.len() as f64)
+}
+
+/// Place of the highest AUC, the lowest rate of equal ones: above a rate that diverges there is nothing to find.
 fn best(grid: &[RatePoint]) -> usize {
     let auc = |point: &RatePoint| point.auc_mean.unwrap_or(f64::NEG_INFINITY);
-    (0..grid.len()).max_by(|&one, &other| auc(&grid[one]).total_cmp(&auc(&grid[other]))).unwrap_or(0)
+    (0..grid.len()).rev().max_by(|&one, &other| auc(&grid[one]).total_cmp(&auc(&grid[other]))).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use gearshift_cluster::SampleCounts;
+    use gearshift_coordination::Gear;
+    use gearshift_sim::SimReport;
+    use gearshift_sim::compare::Point;
+
+    use super::*;
+
+    /// A part with an evaluation at its end.
+    fn part(part: u32, auc: Option<f64>, log_loss: Option<f64>) -> PartRun {
+        let report = SimReport {
+            gear: Gear::Synchronous,
+            workers: 1,
+            outcome: None,
+            seconds: 1.0,
+            steps: 1,
+            samples: SampleCounts::default(),
+            figures: Default::default(),
+            worker_utilization: 0.0,
+            server_utilization: 0.0,
+            bytes: 0,
+        };
+        PartRun { part, points: vec![Point { share: 1.0, samples: 1, step: 1, auc, log_loss }], report }
+    }
+
+    #[test]
+    fn a_run_that_diverges_is_not_judged_by_what_it_was_before() {
+        let good =
+            [part(0, Some(0.5), Some(0.7)), part(1, Some(0.6), Some(0.6)), part(2, Some(0.8), Some(0.5))];
+        assert!((mean_auc(&good, 0).unwrap() - 1.9 / 3.0).abs() < 1e-12);
+        assert!((mean_auc(&good, 1).unwrap() - 0.7).abs() < 1e-12);
+        let [one, other, _] = good;
+        assert_eq!(mean_auc(&[one.clone(), other.clone(), part(2, None, None)], 0), None);
+        // Labels that are all equal say nothing of the model.
+        assert_eq!(mean_auc(&[one, other, part(2, None, Some(0.1))], 1), Some(0.6));
+    }
+
+    #[test]
+    fn the_best_rate_is_the_lowest_of_equal_ones() {
+        let grid = |aucs: &[Option<f64>]| -> Vec<RatePoint> {
+            let point =
+                |&auc_mean| RatePoint { factor: 1.0, sparse: 1.0, dense: 1.0, auc_mean, auc_std: None };
+            aucs.iter().map(point).collect()
+        };
+        assert_eq!(best(&grid(&[Some(0.6), Some(0.7), Some(0.7), None])), 1);
+        assert_eq!(best(&grid(&[None, None, None])), 0);
+    }
 }
