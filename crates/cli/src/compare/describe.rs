@@ -44,15 +44,17 @@ pub(crate) fn cluster(job: &Job) -> String {
         words.push("servers that take no time".to_owned());
     } else {
         words.push(format!(
-            "servers: {} us a message, {} / {} / {} ns a row pulled / pushed / applied, {} ns a dense float",
+            "servers: {} us a message, {} / {} / {} ns a row pulled / pushed / applied, {} ns a dense float, {} us a message of the scheduler",
             server.request_us,
             server.pull_row_ns,
             server.push_row_ns,
             server.apply_row_ns,
-            server.apply_float_ns
+            server.apply_float_ns,
+            server.scheduler_us
         ));
     }
-    words.push(format!("{} servers", job.cluster.servers));
+    let servers = job.cluster.servers;
+    words.push(format!("{servers} server{}", if servers == 1 { "" } else { "s" }));
     words.join("; ")
 }
 
