@@ -5,8 +5,9 @@ use crate::stage::program;
 
 /// Arguments of `cargo xtask sim`, handed on as they are.
 #[derive(Clone, Debug, clap::Args)]
+#[command(disable_help_flag = true)]
 pub struct SimArgs {
-    /// See `cargo xtask sim -- --help`.
+    /// See `cargo xtask sim --help`.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     pub arguments: Vec<String>,
 }
