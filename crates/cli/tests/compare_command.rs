@@ -127,33 +127,47 @@ fn without_branches_every_gear_is_compared_both_ways() {
     }
 }
 
+fn damaged_states_are_not_used(folder: &Path, expected: &Value) {
+    let done = compare(folder, &["--json", "-"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(serde_json::from_slice::<Value>(&done.stdout).unwrap() == *expected);
+}
+
 #[test]
 fn what_is_kept_is_used_and_what_is_damaged_is_run_again() {
     let folder = folder(BRANCHES);
     let first = report(folder.path(), &[]);
     let kept = files(folder.path(), "json");
-    // A result that says something else shows that it was read and not run.
-    let changed = kept.iter().find(|path| text(&std::fs::read(path).unwrap()).contains("\"part\":3"));
-    let changed = changed.unwrap();
-    let told = text(&std::fs::read(changed).unwrap());
-    std::fs::write(changed, told.replacen("\"seconds\":", "\"seconds\":1", 1)).unwrap();
-    assert!(report(folder.path(), &[]) != first, "the result was not read");
-    std::fs::write(changed, "cut short").unwrap();
-    assert!(report(folder.path(), &[]) == first, "an unreadable result is run again");
+    let written = |path: &PathBuf| std::fs::metadata(path).unwrap().modified().unwrap();
+    let before: Vec<_> = kept.iter().map(written).collect();
+    assert!(report(folder.path(), &[]) == first);
+    assert!(before == kept.iter().map(written).collect::<Vec<_>>(), "a kept part was run again");
+    // Damage that still reads as a result, and damage that does not.
+    let told = text(&std::fs::read(&kept[0]).unwrap());
+    std::fs::write(&kept[0], told.replacen("\"seconds\":", "\"seconds\":1", 1)).unwrap();
+    std::fs::write(&kept[1], "cut short").unwrap();
+    assert!(report(folder.path(), &[]) == first, "a damaged result was used");
+    assert!(text(&std::fs::read(&kept[0]).unwrap()) == told);
     for state in files(folder.path(), "state") {
         let mut bytes = std::fs::read(&state).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(&state, bytes).unwrap();
     }
-    for result in &kept[..3] {
-        std::fs::remove_file(result).unwrap();
+    // Parts after the bases: they go on from the states.
+    let after = |path: &&PathBuf| text(&std::fs::read(path).unwrap()).contains("\"part\":2");
+    let branches: Vec<&PathBuf> = kept.iter().filter(after).collect();
+    assert_eq!(branches.len(), 10);
+    branches.iter().for_each(|result| std::fs::remove_file(result).unwrap());
+    damaged_states_are_not_used(folder.path(), &first);
+    // The same in the line before the files: its numbers may still make sense.
+    for state in files(folder.path(), "state") {
+        let bytes = std::fs::read(&state).unwrap();
+        let end = bytes.iter().position(|&byte| byte == b'\n').unwrap();
+        let header = text(&bytes[..end]).replacen("\"step\":", "\"step\":1", 1);
+        std::fs::write(&state, [header.as_bytes(), &bytes[end..]].concat()).unwrap();
     }
-    let after_damage = compare(folder.path(), &["--json", "-"]);
-    assert!(after_damage.status.success(), "{}", text(&after_damage.stderr));
-    assert!(
-        serde_json::from_slice::<Value>(&after_damage.stdout).unwrap() == first,
-        "damaged states are not used"
-    );
+    branches.iter().for_each(|result| std::fs::remove_file(result).unwrap());
+    damaged_states_are_not_used(folder.path(), &first);
     // Another setting is another result.
     let other = report(folder.path(), &["--set", "optimizer.dense.rate=0.01"]);
     assert!(other["branches"] != first["branches"], "a result of other settings was used");

@@ -18,7 +18,7 @@ use crate::compare::stage::trace;
 use crate::job::Job;
 
 /// Raised whenever the same settings give another result.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Identifies a part and all before it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,12 +30,36 @@ pub(crate) struct Cache {
     folder: PathBuf,
 }
 
-/// The first line of a state's file.
+/// The file of a result.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    run: PartRun,
+    sha256: String,
+}
+
+impl Kept {
+    fn new(run: &PartRun) -> anyhow::Result<Self> {
+        Ok(Self { run: run.clone(), sha256: hexadecimal(&Sha256::digest(serde_json::to_vec(run)?)) })
+    }
+}
+
+/// The first line of a state's file. The sum is over this line with an empty sum, then all files.
 #[derive(Serialize, Deserialize)]
 struct Header {
     position: Position,
     files: Vec<u64>,
     sha256: String,
+}
+
+impl Header {
+    fn new<'a>(position: Position, files: impl Iterator<Item = &'a [u8]> + Clone) -> anyhow::Result<Self> {
+        let lengths = files.clone().map(|file| file.len() as u64).collect();
+        let mut header = Self { position, files: lengths, sha256: String::new() };
+        let mut sum = Sha256::new_with_prefix(serde_json::to_vec(&header)?);
+        files.for_each(|file| sum.update(file));
+        header.sha256 = hexadecimal(&sum.finalize());
+        Ok(header)
+    }
 }
 
 impl Cache {
@@ -61,9 +85,10 @@ impl Cache {
         self.folder.join(format!("{}.{kind}", key.0))
     }
 
-    /// The result of a part. What cannot be read counts as missing.
+    /// The result of a part; `None` when it is missing or damaged.
     pub(crate) fn result(&self, key: &LegKey) -> Option<PartRun> {
-        serde_json::from_slice(&fs::read(self.path(key, "json")).ok()?).ok()
+        let kept: Kept = serde_json::from_slice(&fs::read(self.path(key, "json")).ok()?).ok()?;
+        (Kept::new(&kept.run).ok()?.sha256 == kept.sha256).then_some(kept.run)
     }
 
     /// The state at the end of a part; `None` when it is missing or damaged.
@@ -72,16 +97,15 @@ impl Cache {
         let end = bytes.iter().position(|&byte| byte == b'\n')?;
         let header: Header = serde_json::from_slice(&bytes[..end]).ok()?;
         let mut rest = &bytes[end + 1..];
-        if header.sha256 != hexadecimal(&Sha256::digest(rest)) {
-            return None;
-        }
-        let mut files = Vec::with_capacity(header.files.len());
+        let mut files = Vec::new();
         for len in header.files {
             let (file, after) = rest.split_at_checked(usize::try_from(len).ok()?)?;
             files.push(file.to_vec());
             rest = after;
         }
-        Some(Checkpoint { files, position: header.position })
+        let whole = Header::new(header.position, files.iter().map(Vec::as_slice)).ok()?;
+        let same = whole.sha256 == header.sha256 && rest.is_empty();
+        same.then_some(Checkpoint { files, position: whole.position })
     }
 
     /// Keeps the result of a part.
@@ -89,7 +113,7 @@ impl Cache {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn keep_result(&self, key: &LegKey, run: &PartRun) -> anyhow::Result<()> {
-        self.write(&self.path(key, "json"), &[&serde_json::to_vec(run)?])
+        self.write(&self.path(key, "json"), &[&serde_json::to_vec(&Kept::new(run)?)?])
     }
 
     /// Keeps the state at the end of a part.
@@ -97,13 +121,7 @@ impl Cache {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn keep_state(&self, key: &LegKey, state: &Checkpoint) -> anyhow::Result<()> {
-        let mut sum = Sha256::new();
-        state.files.iter().for_each(|file| sum.update(file));
-        let header = Header {
-            position: state.position.clone(),
-            files: state.files.iter().map(|file| file.len() as u64).collect(),
-            sha256: hexadecimal(&sum.finalize()),
-        };
+        let header = Header::new(state.position.clone(), state.files.iter().map(Vec::as_slice))?;
         let mut header = serde_json::to_vec(&header)?;
         header.push(b'\n');
         let pieces: Vec<&[u8]> =
