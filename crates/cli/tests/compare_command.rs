@@ -216,6 +216,7 @@ fn mistakes_are_told_before_anything_is_run() {
         (bad, &[][..], "lokal"),
         ("", &["--set", "compare.base_parts=4"], "base_parts + parts + 1"),
         ("", &["--threads", "0"], "--threads"),
+        ("", &["--json", "."], "cannot write ."),
         ("", &["--set", "compare.speed.trace=none.csv"], "none.csv"),
     ] {
         let folder = folder(more);

@@ -7,6 +7,7 @@ use gearshift_sim::compare::{Insight, insight};
 use gearshift_types::PartId;
 
 use crate::commands::print;
+use crate::commands::simulate::check_writable;
 use crate::compare::cache::Cache;
 use crate::compare::live::Live;
 use crate::compare::plan::Plan;
@@ -63,7 +64,11 @@ const TUNE_SEEDS: usize = 2;
 /// Runs it.
 pub(crate) fn run(args: &Compare) -> anyhow::Result<()> {
     let mut plan = Plan::new(&source(args, &[])?)?;
-    let folder = args.output.clone().unwrap_or_else(|| Path::new("runs/compare").join(&plan.job.name));
+    let folder =
+        args.output.clone().unwrap_or_else(|| Path::new("runs/compare").join(folder_name(&plan.job.name)));
+    if let Some(path) = args.json.as_deref().filter(|path| path.as_os_str() != "-") {
+        check_writable(path)?;
+    }
     let cache = Cache::open(&folder.join("cache"))?;
     if args.fresh {
         cache.clear()?;
@@ -113,6 +118,14 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<()> {
         insight: Some(insight),
     };
     write(args, &folder, &report)
+}
+
+/// A job's name as the name of one folder: whatever would lead elsewhere, or may not stand in a name, becomes `_`.
+fn folder_name(name: &str) -> String {
+    let fit = |letter: char| if letter.is_control() || "/\\:*?\"<>|".contains(letter) { '_' } else { letter };
+    // Most file systems take 255 bytes, a letter has at most 4.
+    let name: String = name.chars().take(60).map(fit).collect();
+    if name.starts_with('.') { name.replacen('.', "_", 1) } else { name }
 }
 
 /// The job with more settings put over those of the command line.
@@ -178,4 +191,24 @@ fn say_on_interrupt(quiet: bool) -> anyhow::Result<()> {
         std::process::exit(130);
     })
     .context("cannot watch for interrupts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_folder_below() {
+        for (name, expected) in [
+            ("mt", "mt"),
+            ("Größe 2.5", "Größe 2.5"),
+            ("..", "_."),
+            ("../../etc", "_._.._etc"),
+            ("/tmp/x", "_tmp_x"),
+            ("a\\b\0c\n", "a_b_c_"),
+        ] {
+            assert_eq!(folder_name(name), expected);
+        }
+        assert!(folder_name(&"日".repeat(300)).len() <= 255);
+    }
 }

@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Simulate) -> anyhow::Result<()> {
 }
 
 /// Makes the file if there is none: better refused now than after minutes of work.
-fn check_writable(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder
         .and_then(|()| OpenOptions::new().append(true).create(true).open(path))
