@@ -216,6 +216,18 @@ fn mistakes_are_told_before_anything_is_run() {
         (bad, &[][..], "lokal"),
         ("", &["--set", "compare.base_parts=4"], "base_parts + parts + 1"),
         ("", &["--threads", "0"], "--threads"),
+        (
+            "[[compare.branch]]\nname = \"x\"\ngears = [\"gba\"]\nset = [\"gear.start=gba\"]\n",
+            &[],
+            "compare.branch.0.set: expected no gear.start",
+        ),
+        (
+            "",
+            &["--set", "compare.speed.sample_us=0"],
+            "compare.speed: expected sample_us or batch_us above 0",
+        ),
+        ("", &["--set", "compare.speed.slow=[{ workers = 5, factor = 2 }]"], "at most 4 slow workers, got 5"),
+        ("", &["--set", "compare.network.link=[{ worker = 4 }]"], "compare.network.link.0.worker: expected"),
         ("", &["--json", "."], "cannot write ."),
         ("", &["--set", "compare.speed.trace=none.csv"], "none.csv"),
     ] {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use gearshift_sim::cluster::{FaultKind, Trace};
 
-use super::ClusterFile;
+use super::{ClusterFile, machines};
 use crate::job::keys::{Found, Keys, Kind};
 use crate::job::kinds::nearest;
 use crate::job::places::Places;
@@ -13,6 +13,9 @@ use crate::job::problem::Problem;
 use crate::job::read::read;
 use crate::job::sets::pattern_of;
 use crate::job::tree::{Table, Value};
+
+/// Samples of a run at most: their blocks are held in memory, about 100 bytes for 16 million samples.
+const SAMPLES_MAX: u64 = 1 << 44;
 
 /// All problems of this sort; reads the trace that the file names.
 pub(super) fn check(
@@ -24,9 +27,9 @@ pub(super) fn check(
     let mut checks = Checks { file, places: Places::new(written, tainted) };
     checks.places.batch(checks.file.batch);
     checks.gears();
-    checks.speed();
+    checks.steps();
+    machines(&mut checks.places, "", &checks.file.speed, &checks.file.network, checks.file.cluster.workers);
     checks.trace();
-    checks.links();
     checks.faults();
     checks.sweep(keys);
     let Checks { file, mut places } = checks;
@@ -57,21 +60,12 @@ impl Checks<'_> {
         }
     }
 
-    fn speed(&mut self) {
-        let speed = &self.file.speed;
-        let still = speed.sample_us + speed.batch_us <= 0.0 && speed.trace.is_none();
-        if still && self.places.usable(&["speed.sample_us", "speed.batch_us", "speed.trace"]) {
-            let what = "expected sample_us or batch_us above 0, got 0 for both".to_owned();
-            self.places.report("speed", what, "batches must take some time".to_owned());
-        }
-        let slow: u64 = speed.slow.iter().map(|slow| u64::from(slow.workers)).sum();
-        let workers = self.file.cluster.workers;
-        if slow > u64::from(workers)
-            && self.places.whole("speed.slow")
-            && self.places.usable(&["cluster.workers"])
-        {
-            let what = format!("expected at most {workers} slow workers, got {slow} in all");
-            self.places.report("speed.slow", what, format!("cluster.workers = {workers}"));
+    fn steps(&mut self) {
+        let (steps, global) = (self.file.steps, self.file.batch.global);
+        let most = SAMPLES_MAX / u64::from(global.max(1));
+        if steps > most && self.places.usable(&["steps", "batch.global"]) {
+            let what = format!("expected at most {most} global batches of {global} samples, got {steps}");
+            self.places.report("steps", what, "a few hundred are enough for most clusters".to_owned());
         }
     }
 
@@ -87,23 +81,6 @@ impl Checks<'_> {
                 let help =
                     "a CSV file with the header worker,seconds and a batch time in each line".to_owned();
                 self.places.report("speed.trace", format!("{}: {what}", path.display()), help);
-            }
-        }
-    }
-
-    fn links(&mut self) {
-        let workers = self.file.cluster.workers;
-        let links = &self.file.network.link;
-        for (index, link) in links.iter().enumerate() {
-            let path = format!("network.link.{index}.worker");
-            self.places.worker(&path, link.worker, workers);
-            let same = links[..index].iter().position(|earlier| earlier.worker == link.worker);
-            if let Some(same) = same
-                && self.places.usable(&[&path, &format!("network.link.{same}.worker")])
-            {
-                let what =
-                    format!("worker {} has a link of its own already: network.link.{same}", link.worker);
-                self.places.report(&path, what, "leave one of the two out".to_owned());
             }
         }
     }
@@ -160,18 +137,17 @@ impl Checks<'_> {
         }
         let segments: Vec<&str> = sweep.key.split('.').collect();
         let kind = match keys.find(&pattern_of(&segments)) {
-            Found::Key(key) => Some(key.kind).filter(|kind| {
-                let inner = ["run", "scenario", "sweep"].contains(&segments[0]);
-                !inner && matches!(kind, Kind::Integer(..) | Kind::Number(..) | Kind::Above(..))
-            }),
+            Found::Key(key) => Some(key.kind).filter(|kind| takes_a_number(&sweep.key, *kind)),
             _ => None,
         };
         let Some(kind) = kind else {
-            let known: Vec<&str> = keys.iter().map(|key| key.path.as_str()).collect();
-            let near = nearest(&sweep.key, &known).filter(|near| *near != sweep.key);
+            let known = keys.iter().filter(|key| takes_a_number(&key.path, key.kind));
+            let known: Vec<String> = known.map(|key| key.path.replace("[]", ".0")).collect();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let near = nearest(&sweep.key, &known);
             let help = near.map_or_else(
                 || "such as speed.slow.0.factor, speed.noise.sigma or cluster.workers".to_owned(),
-                |near| format!("did you mean {:?}?", near.replace("[]", ".0")),
+                |near| format!("did you mean {near:?}?"),
             );
             let what = format!("expected a key of this file that takes a number, got {:?}", sweep.key);
             self.places.report("sweep.key", what, help);
@@ -188,6 +164,12 @@ impl Checks<'_> {
             }
         }
     }
+}
+
+/// Whether a sweep may change the key.
+fn takes_a_number(key: &str, kind: Kind) -> bool {
+    let inner = ["run", "scenario", "sweep"].iter().any(|list| key.starts_with(list));
+    !inner && matches!(kind, Kind::Integer(..) | Kind::Number(..) | Kind::Above(..))
 }
 
 /// A number as the key takes it: whole where it must be.

@@ -8,11 +8,13 @@ mod cross;
 pub(crate) mod key_list;
 pub(crate) mod key_rows;
 mod load;
+mod machines;
 mod options;
 mod plan;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use load::ClusterSource;
+pub(crate) use machines::machines;
 pub(crate) use options::ClusterFile;
 pub(crate) use plan::{Cell, Plan};

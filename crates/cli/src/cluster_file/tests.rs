@@ -88,6 +88,19 @@ cluster.toml:22: sweep.key: expected a key of this file that takes a number, got
 }
 
 #[test]
+fn what_cannot_be_run_or_swept_is_refused() {
+    let found = messages(SMALL, &["steps=1000000000", "batch.global=4294967295", "batch.local=1"]);
+    assert!(found.contains("steps: expected at most 4096 global batches of 4294967295 samples"), "{found}");
+    assert!(source(SMALL, &["steps=1000000000"]).file().is_ok());
+    let found = messages(SMALL, &["sweep.key=\"fault.0.kind\"", "sweep.values=[1]"]);
+    assert!(
+        found.contains("expected a key of this file that takes a number, got \"fault.0.kind\""),
+        "{found}"
+    );
+    assert!(!found.contains("did you mean \"fault.0.kind\"?"), "{found}");
+}
+
+#[test]
 fn runs_and_scenarios_are_variants_and_name_themselves() {
     let text = format!(
         "{SMALL}[[run]]\nname = \"backup\"\ngear = \"backup_workers\"\nset = [\"batch.local=32\"]\n[[run]]\nname = \"gba\"\ngear = \"gba\"\n[[scenario]]\nname = \"two slow\"\nset = [\"speed.slow=[{{workers = 2, factor = 3}}]\"]\n[[scenario]]\nname = \"none\"\n[sweep]\nkey = \"cluster.workers\"\nvalues = [8, 16]\n"

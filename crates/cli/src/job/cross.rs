@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::cluster_file::machines;
+
 use super::places::Places;
 use super::problem::{Origin, Problem};
 use super::schedule::ShiftAt;
@@ -171,7 +173,15 @@ impl Checks<'_> {
                 let what = "expected at least one gear, got none".to_owned();
                 self.places.report(&path, what, "name the gear of each part, such as [\"gba\"]".to_owned());
             }
+            let path = format!("compare.branch.{index}.set");
+            let start = |set: &String| set.split('=').next().is_some_and(|key| key.trim() == "gear.start");
+            if branch.set.iter().any(start) && self.places.usable(&[&path]) {
+                let what = "expected no gear.start, got one".to_owned();
+                let help = "`gears` says the branch's gears, `base` that of its base".to_owned();
+                self.places.report(&path, what, help);
+            }
         }
+        machines(&mut self.places, "compare.", &compare.speed, &compare.network, self.job.cluster.workers);
         let points = &compare.points;
         let inside = points.iter().all(|point| *point > 0.0 && *point < 1.0);
         if !(inside && points.is_sorted_by(|a, b| a < b)) && self.places.usable(&["compare.points"]) {
