@@ -193,6 +193,40 @@ fn a_killed_comparison_goes_on_to_the_same_result() {
 }
 
 #[test]
+fn bases_by_settings_have_names_of_their_own() {
+    let folder = folder(
+        r#"
+[[compare.branch]]
+name = "stay synchronous"
+gears = ["gba"]
+[[compare.branch]]
+name = "two workers"
+gears = ["gba"]
+base_set = ["cluster.workers=2"]
+[[compare.branch]]
+name = "from gba"
+gears = ["synchronous"]
+base_set = ["gear.start=gba"]
+"#,
+    );
+    let report = report(folder.path(), &["--set", "compare.seeds=1"]);
+    let branches = report["branches"].as_array().unwrap();
+    let told =
+        |key: &str| -> Vec<&str> { branches.iter().map(|branch| branch[key].as_str().unwrap()).collect() };
+    let names = [
+        "stay synchronous 2",
+        "stay synchronous",
+        "stay synchronous 3",
+        "two workers",
+        "stay gba",
+        "from gba",
+    ];
+    assert_eq!(told("name"), names);
+    let bases = ["synchronous", "synchronous", "synchronous", "synchronous", "gba", "gba"];
+    assert_eq!(told("base"), bases);
+}
+
+#[test]
 fn the_search_for_the_rate_is_told() {
     let folder = folder("[[compare.branch]]\nname = \"gba\"\ngears = [\"gba\"]\n");
     let sets = ["--set", "compare.seeds=1", "--set", "optimizer.sparse.rate=0.001", "--tune"];

@@ -96,13 +96,13 @@ impl Plan {
         options: &BranchOptions,
         bases: &mut Vec<Base>,
     ) -> Result<(), Problems> {
-        let gear = options.base.unwrap_or(self.job.gear.start);
+        let base_job = source.base_of(options)?;
+        let gear = base_job.gear.start;
         let known = bases.iter().position(|base| base.gear == gear && base.set == options.base_set);
         let base = match known {
             Some(base) => base,
             None => {
-                let job = Arc::new(source.base_of(options)?);
-                bases.push(self.add_base(gear, options.base_set.clone(), job));
+                bases.push(self.add_base(gear, options.base_set.clone(), Arc::new(base_job)));
                 bases.len() - 1
             }
         };
@@ -124,8 +124,19 @@ impl Plan {
             self.chains.push(Chain { name, seed, after: None, continued: true, legs });
         }
         let job = Arc::clone(&base.job);
-        self.add_runs(&format!("stay {gear}"), &base, &job, &[gear], base.set.clone());
+        self.add_runs(&self.name_of_staying(gear), &base, &job, &[gear], base.set.clone());
         base
+    }
+
+    /// A name of its own: bases may differ in their settings alone, and branches are named as anyone likes.
+    fn name_of_staying(&self, gear: Gear) -> String {
+        let taken = |name: &String| {
+            self.branches.iter().any(|branch| branch.name == *name)
+                || self.job.compare.branch.iter().any(|branch| branch.name == *name)
+        };
+        let numbered = (2..).map(|number: u32| format!("stay {gear} {number}"));
+        let mut names = std::iter::once(format!("stay {gear}")).chain(numbered);
+        names.find(|name| !taken(name)).unwrap_or_default()
     }
 
     fn add_runs(&mut self, name: &str, base: &Base, job: &Arc<Job>, gears: &[Gear], settings: Vec<String>) {
