@@ -2,9 +2,10 @@
 //! depend on the number of threads.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use gearshift_sim::Checkpoint;
 use gearshift_sim::compare::{PartRun, run_part};
 use gearshift_types::PartId;
@@ -68,7 +69,7 @@ impl Runner<'_> {
                 }
             };
             drop(held);
-            let result = self.chain(chains, keys, chain);
+            let result = without_panic(&chains[chain].name, || self.chain(chains, keys, chain));
             let mut held = lock();
             held.left -= 1;
             match result {
@@ -158,6 +159,12 @@ impl Runner<'_> {
     }
 }
 
+/// A panic as an error: a thread that ended in one would leave the others waiting for what goes on from its chain.
+fn without_panic<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    done.unwrap_or_else(|_| Err(anyhow!("{name:?} ended in a panic, a bug; its message stands above")))
+}
+
 /// Keys of all legs of all chains.
 pub(crate) fn keys(chains: &[Chain]) -> anyhow::Result<Vec<Vec<LegKey>>> {
     let mut all: Vec<Vec<LegKey>> = Vec::with_capacity(chains.len());
@@ -172,4 +179,16 @@ pub(crate) fn keys(chains: &[Chain]) -> anyhow::Result<Vec<Vec<LegKey>>> {
         all.push(keys);
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_that_names_its_chain() {
+        let error = without_panic("gba", || -> anyhow::Result<()> { panic!("planted") }).unwrap_err();
+        assert!(error.to_string().starts_with("\"gba\" ended in a panic"), "{error}");
+        assert_eq!(without_panic("gba", || Ok(1)).unwrap(), 1);
+    }
 }
