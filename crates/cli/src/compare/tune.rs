@@ -96,7 +96,7 @@ impl Search<'_> {
         let points = factors.iter().zip(rates).zip(of_factor).map(|((&factor, (sparse, dense)), runs)| {
             // A rate at which one seed diverges is no rate to take, however well the others went.
             let aucs: Option<Vec<f64>> = runs.iter().map(|parts| self.mean_auc(parts)).collect();
-            let moments = aucs.and_then(|aucs| Moments::of(aucs.into_iter()));
+            let moments = aucs.and_then(Moments::of);
             let auc_mean = moments.map(|moments| moments.mean);
             RatePoint { factor, sparse, dense, auc_mean, auc_std: moments.and_then(|moments| moments.std) }
         });
