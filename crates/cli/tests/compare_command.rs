@@ -244,6 +244,17 @@ fn the_search_for_the_rate_is_told() {
 }
 
 #[test]
+fn a_part_that_fails_says_why() {
+    let folder = folder("");
+    // A message takes longer than a lease.
+    let done = compare(folder.path(), &["--set", "compare.network.gbit=1e-9", "--threads", "1", "--quiet"]);
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    let expected = "error: base synchronous, seed 1, part 0: the scheduler waited 60s for a worker";
+    assert!(told.starts_with(expected), "{told}");
+}
+
+#[test]
 fn mistakes_are_told_before_anything_is_run() {
     let bad = "[[compare.branch]]\nname = \"x\"\ngears = [\"gba\"]\nset = [\"batch.lokal=3\"]\n";
     for (more, sets, expected) in [

@@ -103,7 +103,7 @@ impl Idle {
     /// Far above what a batch of every worker takes, heartbeats of months among it.
     pub(crate) fn new(workers: u32, servers: u32) -> Self {
         let messages = u64::from(workers) * (u64::from(servers) + 1);
-        Self { most: 20_000_000 + 100 * messages, events: 0, resolved: 0 }
+        Self { most: 20_000_000 + 10_000 * messages, events: 0, resolved: 0 }
     }
 
     /// One more event, after which so many samples have met their fate.

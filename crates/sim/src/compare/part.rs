@@ -8,6 +8,7 @@ use gearshift_types::{BatchId, PartId, Step};
 
 use super::evaluate::Evaluations;
 use super::{PartRun, Stage};
+use crate::measure::Idle;
 use crate::parts::PartError;
 use crate::simulation::{Checkpoint, Setup, SimError, Simulation};
 use crate::training::TrainingWorld;
@@ -80,6 +81,7 @@ pub fn run_part(
     };
     let mut simulation = Simulation::new(setup, world)?;
     let mut evaluations = Evaluations::new(stage, test, samples, before.resolved(), points);
+    let mut idle = Idle::new(stage.scheduler.workers, stage.scheduler.servers);
     let mut moves = 0_u64;
     while simulation.advance()? {
         moves += 1;
@@ -87,13 +89,13 @@ pub fn run_part(
             progress(evaluations.share(&simulation));
         }
         evaluations.look(&simulation)?;
+        idle.look(simulation.scheduler().samples().resolved()).map_err(CompareError::Job)?;
     }
     match simulation.outcome() {
         Some(Outcome::Completed) => evaluations.at_end(&simulation)?,
-        Some(other) => return Err(CompareError::Job(format!("part {}: the job ended: {other:?}", part.0))),
-        None => {
-            return Err(CompareError::Job(format!("part {}: stuck: {}", part.0, simulation.describe())));
-        }
+        Some(Outcome::Failed(reason)) => return Err(CompareError::Job(reason.clone())),
+        Some(Outcome::Stopped) => return Err(CompareError::Job("the job was stopped".to_owned())),
+        None => return Err(CompareError::Job(format!("stuck: {}", simulation.describe()))),
     }
     progress(1.0);
     let state = simulation.checkpoint().cloned();
