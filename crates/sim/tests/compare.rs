@@ -10,7 +10,7 @@ use gearshift_coordination::{BatchOptions, Gear, GearOptions};
 use gearshift_data::options::{DataKind, DataOptions, GeneratorOptions};
 use gearshift_embedding::UpdateOptions;
 use gearshift_model::ModelOptions;
-use gearshift_sim::cluster::ClusterOptions;
+use gearshift_sim::cluster::{ClusterOptions, NoiseOptions};
 use gearshift_sim::compare::{PartRun, Stage, run_part};
 use gearshift_sim::parts::PartCache;
 use gearshift_types::PartId;
@@ -109,4 +109,30 @@ fn synchronous_evaluations_do_not_depend_on_cluster_and_servers() {
     let rough = run(&stage(4, rough()), Gear::Synchronous);
     assert_eq!(calm.points, rough.points);
     assert!(rough.report.seconds > calm.report.seconds);
+}
+
+/// Batches of each worker, the busiest first.
+fn ranks(run: &PartRun) -> Vec<u32> {
+    let workers = run.report.figures.workers.iter();
+    let mut workers: Vec<(u64, u32)> = workers.map(|(worker, of)| (of.batches, worker.0)).collect();
+    workers.sort_unstable_by(|one, other| other.cmp(one));
+    workers.into_iter().map(|(_, worker)| worker).collect()
+}
+
+#[test]
+fn a_worker_keeps_its_speed_from_part_to_part_and_batches_are_drawn_anew() {
+    let mut cluster = ClusterOptions::default();
+    cluster.speed.jitter = 0.0;
+    cluster.speed.noise = Some(NoiseOptions { sigma: 2.0, correlation: 1.0 });
+    let two = |cluster| {
+        let stage = stage(1, cluster);
+        let run = |from, part| run_part(&stage, from, PartId(part), Gear::Gba, &[], &mut |_| {}).unwrap();
+        let (state, first) = run(None, 0);
+        (first, run(Some(&state), 1).1)
+    };
+    let (first, second) = two(cluster.clone());
+    assert_eq!(ranks(&first)[..3], ranks(&second)[..3], "{:?}", first.report.figures.workers);
+    cluster.speed.noise = Some(NoiseOptions { sigma: 0.5, correlation: 0.0 });
+    let (first, second) = two(cluster);
+    assert_ne!(first.report.seconds, second.report.seconds);
 }

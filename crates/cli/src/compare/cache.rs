@@ -18,7 +18,7 @@ use crate::compare::stage::trace;
 use crate::job::Job;
 
 /// Raised whenever the same settings give another result.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Identifies a part and all before it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

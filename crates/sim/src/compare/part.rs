@@ -75,7 +75,7 @@ pub fn run_part(
         worker: stage.worker,
         cluster: stage.cluster.clone(),
         trace: stage.trace.clone(),
-        seed: stage.seed ^ u64::from(part.0) << 32,
+        seed: stage.seed,
         resume: Some(Checkpoint { files, position }),
         keep_log: false,
     };

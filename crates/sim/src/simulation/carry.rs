@@ -125,8 +125,9 @@ impl<W: World> Simulation<W> {
         }
         let samples = life.loaded.front().copied().unwrap_or(0);
         let number = life.batches;
+        let clock = later(now, self.seconds_before);
         life.batches += 1;
-        let mut seconds = self.speed.seconds(WorkerId(worker), number, samples, now);
+        let mut seconds = self.speed.seconds(WorkerId(worker), number, samples, clock);
         if machine.next_batch().is_none() {
             seconds *= FORWARD_SHARE;
         }

@@ -119,6 +119,8 @@ pub struct Simulation<W: World> {
     watchers: Vec<Box<dyn Watcher>>,
     tamper: Option<Box<dyn Tamper>>,
     steps_before: u64,
+    /// Virtual seconds of the runs that this one goes on from.
+    seconds_before: f64,
 }
 
 impl<W: World> Simulation<W> {
@@ -144,6 +146,10 @@ impl<W: World> Simulation<W> {
         let map = PartitionMap::new(setup.scheduler.servers);
         let position = setup.resume.as_ref().map(|resume| resume.position.clone());
         let steps_before = position.as_ref().map_or(0, |position| position.step.0);
+        // What goes on from a checkpoint goes on in time: with the next draws, under the load of that hour.
+        let batches_before =
+            position.as_ref().map_or(0, |position| position.next_batch.0 / u64::from(workers.max(1)));
+        let seconds_before = position.as_ref().map_or(0.0, |position| position.trained_seconds);
         let mut simulation = Self {
             speed: SpeedModel::new(setup.cluster.speed.clone(), setup.trace.clone(), workers, setup.seed),
             network: Network::new(setup.cluster.network.clone(), setup.seed),
@@ -158,7 +164,8 @@ impl<W: World> Simulation<W> {
             servers: Vec::new(),
             server_roles: Vec::new(),
             held_rows: Vec::new(),
-            lives: (0..workers).map(|_| Life::default()).collect(),
+            lives: (0..workers).map(|_| Life { batches: batches_before, ..Life::default() }).collect(),
+            seconds_before,
             open_blocks: BTreeSet::new(),
             log: Vec::new(),
             notices: None,

@@ -11,12 +11,15 @@ const ERRORS: f64 = 2.0;
 /// A dip before the end of the first part is told from this on.
 const DIP: f64 = 0.002;
 
+/// From one failed sample in so many on, a branch has diverged: its parameters hardly move any more.
+const FAILED_ONE_IN: u64 = 100;
+
 /// What a branch comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// It is what others are compared to.
     Stays,
-    /// Nothing can be said: evaluations are missing.
+    /// Nothing can be said: evaluations are missing, or training has diverged.
     Unknown,
     /// As good as staying, within this bound, at the ends of parts.
     Within(f64),
@@ -33,6 +36,9 @@ impl Verdict {
     pub(crate) fn new(summary: &Summary, is_reference: bool) -> Self {
         if is_reference {
             return Self::Stays;
+        }
+        if summary.samples.failed * FAILED_ONE_IN > summary.samples.resolved() {
+            return Self::Unknown;
         }
         let Some(delta) = summary.mean_delta else { return Self::Unknown };
         let error = delta.error().unwrap_or(0.0) * ERRORS;
@@ -69,6 +75,13 @@ impl Verdict {
         let spread = |of: Moments| of.std.map_or_else(String::new, |std| format!(" +- {std:.4}"));
         let text = match self {
             Self::Stays => return "stays in the base's gear: what others are compared to".to_owned(),
+            Self::Unknown if summary.samples.failed > 0 => {
+                let failed = summary.samples.failed as f64 / summary.samples.resolved().max(1) as f64;
+                return format!(
+                    "unknown: {:.1} % of the samples had gradients that are not finite; lower the rates",
+                    failed * 100.0
+                );
+            }
             Self::Unknown => return "unknown: evaluations are missing".to_owned(),
             Self::Within(bound) => format!("within {bound} of staying"),
             Self::Unclear(of) => format!("no clear difference: {}{}", super::signed(of.mean), spread(of)),
@@ -112,6 +125,11 @@ mod tests {
         assert_eq!(words(&[-0.0147, -0.0149], -0.02), "falls by 0.0148 +- 0.0001");
         assert_eq!(words(&[-0.0148], -0.06), "falls by 0.0148; 0.0600 lower at 10 %");
         assert_eq!(words(&[0.004], 0.0), "gains 0.0040");
+        let mut diverged = summary(&[0.0], 0.0);
+        (diverged.samples.applied, diverged.samples.failed) = (900, 100);
+        let verdict = Verdict::new(&diverged, false);
+        assert_eq!(verdict, Verdict::Unknown);
+        assert!(verdict.words(&diverged).contains("10.0 % of the samples"), "{}", verdict.words(&diverged));
         assert_eq!(words(&[-0.01, 0.008], 0.0), "no clear difference: -0.0010 +- 0.0127");
         assert_eq!(words(&[-0.01, 0.004], 0.0), "no clear difference: -0.0030 +- 0.0099");
         assert_eq!(words(&[], 0.0), "unknown: evaluations are missing");
