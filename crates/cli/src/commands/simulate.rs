@@ -44,7 +44,7 @@ pub(crate) struct Simulate {
     /// Write all figures as JSON to this file (- for standard output, which then holds nothing else).
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw throughput by gear into this SVG file: over [sweep] of the file, else over how slow one worker is.
+    /// Draw throughput by gear into this SVG file: over the sweep of the file, else over how slow one worker is.
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     /// Runs made at the same time; the number of cores when absent. Results do not depend on it.

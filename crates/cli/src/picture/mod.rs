@@ -1,7 +1,7 @@
 //! Pictures: plain figures in, SVG text out. No script, no font, nothing from elsewhere.
 //!
-//! [`lines`] draws curves, [`bars`] horizontal bars with error whiskers, [`intervals`] a median with its range by
-//! row, [`histogram`] counts by whole numbers. Each takes a [`Look`]: a file of its own, or a part of a page that
+//! [`lines()`] draws curves, [`bars()`] horizontal bars with error whiskers, [`intervals()`] a median with its range by
+//! row, [`histogram()`] counts by whole numbers. Each takes a [`Look`]: a file of its own, or a part of a page that
 //! brings [`style`] and may be dark. Every gear has one colour and one marker everywhere ([`Ink`]).
 //!
 //! Nothing here fails: figures that are not finite are left out, and a picture without figures says so.
