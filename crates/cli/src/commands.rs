@@ -10,8 +10,11 @@ pub(crate) mod resume;
 pub(crate) mod simulate;
 pub(crate) mod train;
 
+use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
+use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Prints to standard output; a closed pipe ends the program quietly.
@@ -20,6 +23,15 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => Ok(other?),
     }
+}
+
+/// Makes the file if there is none: better refused now than after hours of work.
+pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| OpenOptions::new().append(true).create(true).open(path))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(())
 }
 
 /// A progress bar with rate and ETA on standard error; hidden when that is no terminal.

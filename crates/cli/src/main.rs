@@ -4,6 +4,7 @@ mod cluster_file;
 mod commands;
 mod compare;
 mod job;
+mod live_line;
 mod picture;
 mod progress;
 mod tables;

@@ -1,23 +1,15 @@
 //! What a person sees while a job runs: one live line on a terminal, plain lines elsewhere.
 
-use std::io::{IsTerminal, Write};
-use std::time::{Duration, Instant};
-
 use gearshift_cluster::Notice;
 use gearshift_runtime::report::PartReport;
 use gearshift_runtime::{Observer, Progress};
-use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::live_line::LiveLine;
 use crate::tables;
-
-/// Between two lines of progress when the output is no terminal.
-const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Shows a run on standard error.
 pub(crate) struct Watcher {
-    bar: Option<ProgressBar>,
-    shown: Instant,
-    quiet: bool,
+    live: LiveLine,
     total: Option<u64>,
     /// Share of the job that was done when the run began.
     began_at: Option<f64>,
@@ -27,33 +19,16 @@ pub(crate) struct Watcher {
 impl Watcher {
     /// A watcher of a run over `total` samples, if known.
     pub(crate) fn new(total: Option<u64>, quiet: bool) -> Self {
-        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
-            let bar = ProgressBar::new(1000);
-            let style = ProgressStyle::with_template("{spinner} {bar:20} {percent:>3}% {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        Self { bar, shown: Instant::now(), quiet, total, began_at: None, header: false }
+        Self { live: LiveLine::new(quiet), total, began_at: None, header: false }
     }
 
     /// Removes the live line.
     pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.live.finish();
     }
 
     fn say(&self, line: &str) {
-        if self.quiet {
-            return;
-        }
-        match &self.bar {
-            Some(bar) => bar.println(line),
-            None => {
-                let _ = writeln!(std::io::stderr(), "{line}");
-            }
-        }
+        self.live.say(line);
     }
 
     /// Share of the job that is done, 0 to 1.
@@ -67,26 +42,26 @@ impl Watcher {
         };
         share.clamp(0.0, 1.0)
     }
+}
 
-    fn line(&self, progress: &Progress) -> String {
-        let share = self.share(progress);
-        let done = share - self.began_at.unwrap_or(0.0);
-        let eta = if done > 0.01 { progress.seconds * (1.0 - share) / done } else { f64::NAN };
-        let gear = progress.gear.map_or_else(String::new, |gear| gear.to_string());
-        let doing = if progress.evaluating { "evaluating" } else { gear.as_str() };
-        let eta = if eta.is_finite() { tables::seconds(eta) } else { "-".to_owned() };
-        format!(
-            "ETA {eta} | {doing} | part {}/{} | step {} | {} samples/s | loss {} | online AUC {} | staleness {:.2}/{:.2}",
-            progress.part + 1,
-            progress.parts,
-            progress.step,
-            tables::count(progress.samples_per_second as u64),
-            tables::number(progress.loss, 4),
-            tables::number(progress.online_auc, 4),
-            progress.token_staleness_steps,
-            progress.version_staleness_steps,
-        )
-    }
+/// What the live line says when `share` of the job is done; `began_at` of it was when the run began.
+fn line(progress: &Progress, share: f64, began_at: f64) -> String {
+    let done = share - began_at;
+    let eta = if done > 0.01 { progress.seconds * (1.0 - share) / done } else { f64::NAN };
+    let gear = progress.gear.map_or_else(String::new, |gear| gear.to_string());
+    let doing = if progress.evaluating { "evaluating" } else { gear.as_str() };
+    let eta = if eta.is_finite() { tables::seconds(eta) } else { "-".to_owned() };
+    format!(
+        "ETA {eta} | {doing} | part {}/{} | step {} | {} samples/s | loss {} | online AUC {} | staleness {:.2}/{:.2}",
+        progress.part + 1,
+        progress.parts,
+        progress.step,
+        tables::count(progress.samples_per_second as u64),
+        tables::number(progress.loss, 4),
+        tables::number(progress.online_auc, 4),
+        progress.token_staleness_steps,
+        progress.version_staleness_steps,
+    )
 }
 
 impl Observer for Watcher {
@@ -113,14 +88,8 @@ impl Observer for Watcher {
 
     fn progress(&mut self, progress: &Progress) {
         let share = self.share(progress);
-        self.began_at.get_or_insert(share);
-        if let Some(bar) = &self.bar {
-            bar.set_position((self.share(progress) * 1000.0) as u64);
-            bar.set_message(self.line(progress));
-        } else if !self.quiet && self.shown.elapsed() >= PLAIN_EVERY {
-            self.shown = Instant::now();
-            self.say(&format!("{:>3.0}% {}", self.share(progress) * 100.0, self.line(progress)));
-        }
+        let began_at = *self.began_at.get_or_insert(share);
+        self.live.show(share, || line(progress, share, began_at));
     }
 
     fn part(&mut self, part: &PartReport) {

@@ -1,7 +1,7 @@
 //! The worker: asks for a token, loads the samples, pulls, computes, pushes. A machine: computing is a call of
 //! its own, so that a driver first takes in what has arrived and can tell how long computing took.
 
-mod route;
+pub(crate) mod route;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

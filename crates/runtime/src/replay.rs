@@ -1,7 +1,4 @@
-//! Replays a commit log in one thread: the same rows and dense parameters, bit for bit.
-//!
-//! A run is a function of its commit log: which samples made a gradient, which version each server's parameters
-//! had when they were pulled, and which gradients made which update with which weight.
+//! Commit logs on disk, and their replay over a job's data ([`gearshift_cluster::replay`] does the arithmetic).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,14 +6,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use gearshift_cluster::{LogEntry, LogMember, clip_scale};
+use gearshift_cluster::replay::commits;
+use gearshift_cluster::{LogEntry, LogMember, Replay, ReplayError, ReplaySource};
 use gearshift_data::{BlockParser, BlockReader, DataSet, Indexer};
-use gearshift_embedding::{Shard, Store, StoreError, UpdateOptions};
-use gearshift_model::{Learner, ModelOptions};
-use gearshift_types::{
-    BatchId, Commit, Gradients, IndexedBatch, Key, Member, ModelSpec, PartId, PartitionMap, PullReply,
-    PullRequest, Push, Rows, ServerId, Step, TableGradients, TableKeys,
-};
+use gearshift_embedding::{Shard, UpdateOptions};
+use gearshift_model::ModelOptions;
+use gearshift_types::{IndexedBatch, ModelSpec, PartId, PartitionMap, ServerId, Step};
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::BlockCache;
@@ -120,14 +115,6 @@ pub struct ReplayJob {
     pub seed: u64,
 }
 
-/// A batch whose parameters are being gathered from the versions that its worker saw.
-struct Gathering {
-    batch: IndexedBatch,
-    rows: Vec<Rows>,
-    dense: Vec<f32>,
-    missing: usize,
-}
-
 /// Reads blocks in order and keeps those that are still needed.
 struct Blocks {
     data: Arc<dyn DataSet>,
@@ -142,172 +129,49 @@ struct Blocks {
 ///
 /// # Errors
 /// When log, data and job do not belong together.
-pub fn replay(
-    job: &ReplayJob,
-    log: &CommitLog,
-    mut progress: impl FnMut(u64, u64),
-) -> Result<Shard, RunError> {
+pub fn replay(job: &ReplayJob, log: &CommitLog, progress: impl FnMut(u64, u64)) -> Result<Shard, RunError> {
     let schema = job.data.schema();
     let learner = gearshift_model::build(&job.model, &schema.features, &schema.tables, schema.dense.len())?;
     let spec = Arc::new(learner.spec().clone());
+    let (map, server) = (PartitionMap::new(1), ServerId(0));
     let shard = match &log.header.resumed_from {
-        None => Shard::new(Arc::clone(&spec), &job.update, PartitionMap::new(1), ServerId(0), job.seed)?,
-        Some(path) => Checkpoint::open(Path::new(path))?.restore(
-            Arc::clone(&spec),
-            &job.update,
-            PartitionMap::new(1),
-            ServerId(0),
-            job.seed,
-        )?,
-    };
-    let commits: Vec<(Step, u64, &[LogMember])> = log
-        .entries
-        .iter()
-        .filter_map(|entry| match entry {
-            LogEntry::Commit { step, divisor_samples, members } => {
-                Some((*step, *divisor_samples, members.as_slice()))
-            }
-            LogEntry::Engaged { .. } => None,
-        })
-        .collect();
-    let mut replay = Replay {
-        map: PartitionMap::new(log.header.servers),
-        blocks: Blocks::new(job, &commits),
-        clip_norm: job.update.clip_norm,
-        indexer: Indexer::new(),
-        gathering: BTreeMap::new(),
-        learner,
-        spec,
-        shard,
-    };
-    let pulls = pulls_by_version(&commits);
-    let total = commits.len() as u64;
-    for (done, &(step, divisor_samples, members)) in (1..).zip(&commits) {
-        for &(member, server) in pulls.get(&step).into_iter().flatten() {
-            replay.pull(member, server)?;
+        None => Shard::new(Arc::clone(&spec), &job.update, map, server, job.seed)?,
+        Some(path) => {
+            let checkpoint = Checkpoint::open(Path::new(path))?;
+            checkpoint.restore(Arc::clone(&spec), &job.update, map, server, job.seed)?
         }
-        replay.commit(step, divisor_samples, members)?;
-        if done % FORGET_EVERY_COMMITS == 0 {
-            replay.blocks.forget(done);
-        }
-        progress(done, total);
-    }
-    Ok(replay.shard)
+    };
+    let commits = commits(&log.entries);
+    let source = Source { blocks: Blocks::new(job, &commits), indexer: Indexer::new(), spec, progress };
+    let replay =
+        Replay { source, learner, shard, servers: log.header.servers, clip_norm: job.update.clip_norm };
+    replay.run(&commits).map_err(|error| match error {
+        ReplayError::Samples(error) => error,
+        other => RunError::Role(other.to_string()),
+    })
 }
 
-/// Which parameters were pulled at which version, by members that count.
-fn pulls_by_version<'a>(
-    commits: &[(Step, u64, &'a [LogMember])],
-) -> BTreeMap<Step, Vec<(&'a LogMember, ServerId)>> {
-    let mut pulls: BTreeMap<Step, Vec<(&LogMember, ServerId)>> = BTreeMap::new();
-    for (_, _, members) in commits {
-        for member in members.iter().filter(|member| member.weight > 0.0) {
-            for (server, &version) in (0..).map(ServerId).zip(&member.versions) {
-                pulls.entry(version).or_default().push((member, server));
-            }
-        }
-    }
-    pulls
-}
-
-/// A replay under way.
-struct Replay {
-    spec: Arc<ModelSpec>,
-    learner: Box<dyn Learner>,
-    shard: Shard,
-    map: PartitionMap,
+/// The samples of a log, from the data.
+struct Source<P> {
     blocks: Blocks,
     indexer: Indexer,
-    clip_norm: Option<f32>,
-    gathering: BTreeMap<BatchId, Gathering>,
+    spec: Arc<ModelSpec>,
+    progress: P,
 }
 
-fn store_error(error: StoreError) -> RunError {
-    RunError::Role(format!("replay: {error}"))
-}
+impl<P: FnMut(u64, u64)> ReplaySource for Source<P> {
+    type Error = RunError;
 
-impl Replay {
-    /// Takes what one server's parameters were, at the version that the shard has now. With the last one the
-    /// gradient is computed.
-    fn pull(&mut self, member: &LogMember, server: ServerId) -> Result<(), RunError> {
-        let mut gathering = match self.gathering.remove(&member.batch) {
-            Some(gathering) => gathering,
-            None => self.begin(member)?,
-        };
-        let share = |table: &TableKeys| -> (Vec<Key>, Vec<usize>) {
-            let keys = table.keys.iter().copied().enumerate();
-            let own = keys.filter(|(_, key)| self.map.server_of_key(table.table, *key) == server);
-            own.map(|(place, key)| (key, place)).unzip()
-        };
-        let shares: Vec<_> = gathering.batch.tables.iter().map(share).collect();
-        let tables = gathering
-            .batch
-            .tables
-            .iter()
-            .zip(&shares)
-            .map(|(table, (keys, _))| TableKeys { table: table.table, keys: keys.as_slice().into() });
-        let request = PullRequest { tables: tables.collect(), dense_known: None };
-        let PullReply { rows, dense, .. } = self.shard.pull(&request).map_err(store_error)?;
-        for ((into, from), (_, places)) in gathering.rows.iter_mut().zip(&rows).zip(&shares) {
-            let dim = into.dim;
-            for (row, &place) in from.values.chunks_exact(dim).zip(places) {
-                into.values[place * dim..][..dim].copy_from_slice(row);
-            }
-        }
-        let range = self.map.dense_range_of(server, self.spec.dense_len());
-        if let Some(dense) = dense {
-            gathering.dense[range.clone()].copy_from_slice(&dense[range]);
-        }
-        gathering.missing -= 1;
-        if gathering.missing == 0 {
-            self.compute(member.batch, gathering)
-        } else {
-            self.gathering.insert(member.batch, gathering);
-            Ok(())
-        }
-    }
-
-    fn begin(&mut self, member: &LogMember) -> Result<Gathering, RunError> {
+    fn samples(&mut self, member: &LogMember) -> Result<IndexedBatch, RunError> {
         let batch = self.blocks.rows(member)?;
-        let batch = self.indexer.index(&batch, &self.spec.features, self.spec.tables.len());
-        let rows = batch.tables.iter().zip(&self.spec.tables).map(|(keys, table)| {
-            let dim = table.dim();
-            Rows { dim, values: vec![0.0; keys.keys.len() * dim] }
-        });
-        Ok(Gathering {
-            rows: rows.collect(),
-            batch,
-            dense: vec![0.0; self.spec.dense_len()],
-            missing: member.versions.len(),
-        })
+        Ok(self.indexer.index(&batch, &self.spec.features, self.spec.tables.len()))
     }
 
-    fn compute(&mut self, batch: BatchId, gathering: Gathering) -> Result<(), RunError> {
-        let Gathering { batch: samples, rows, dense, .. } = gathering;
-        let mut gradients = Gradients::default();
-        let computed = self.learner.train(&samples, &rows, &dense, &mut gradients);
-        computed.map_err(|error| RunError::Role(format!("replay, batch {batch}: {error}")))?;
-        let tables = samples.tables.iter().zip(gradients.rows).map(|(table, values)| TableGradients {
-            table: table.table,
-            keys: Arc::clone(&table.keys),
-            values,
-        });
-        let tables = tables.collect();
-        let push = Push { batch, samples: gradients.samples, dense: gradients.dense, tables };
-        self.shard.hold(push).map_err(store_error)
-    }
-
-    fn commit(&mut self, step: Step, divisor_samples: u64, members: &[LogMember]) -> Result<(), RunError> {
-        let members = members.iter().map(|member| Member { batch: member.batch, weight: member.weight });
-        let commit = Commit { step, divisor_samples, members: members.collect() };
-        let scale = match self.clip_norm {
-            None => 1.0,
-            Some(limit) => {
-                let norms = self.shard.squared_norms(&commit).map_err(store_error)?;
-                clip_scale(&norms.into_iter().collect(), limit)
-            }
-        };
-        self.shard.apply(&commit, scale).map_err(store_error)
+    fn committed(&mut self, done: u64, of: u64) {
+        if done.is_multiple_of(FORGET_EVERY_COMMITS) {
+            self.blocks.forget(done);
+        }
+        (self.progress)(done, of);
     }
 }
 

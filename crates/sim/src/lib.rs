@@ -15,6 +15,7 @@ pub mod parts;
 mod random;
 mod report;
 pub mod search;
+mod shards;
 mod simulation;
 mod training;
 mod world;

@@ -12,8 +12,6 @@ use gearshift_types::{Batch, PartId};
 pub struct Part {
     /// Its blocks in data order, rows shuffled inside as the data say.
     pub blocks: Vec<Batch>,
-    /// Lines left out.
-    pub bad_lines: u64,
 }
 
 impl Part {
@@ -93,6 +91,6 @@ impl PartCache {
             }
             blocks.push(parsed.batch);
         }
-        Ok(Part { blocks, bad_lines: limit.bad() })
+        Ok(Part { blocks })
     }
 }

@@ -1,25 +1,22 @@
 //! A world in which a real model is trained on real data.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
-use gearshift_data::{Indexer, Schema, gather};
+use gearshift_data::{Indexer, Schema};
 use gearshift_embedding::{Shard, ShardDigest, UpdateOptions};
 use gearshift_model::{Learner, ModelOptions};
-use gearshift_types::{Batch, IndexedBatch, ModelSpec, PartId, PartitionMap, RowRange, ServerId};
+use gearshift_types::{IndexedBatch, ModelSpec, PartId, PartitionMap, RowRange, ServerId};
 
 use crate::parts::{Part, PartCache};
+use crate::shards::Shards;
 use crate::world::World;
 
 /// Shards, learners and samples of a job.
 pub struct TrainingWorld {
     schema: Schema,
     model: ModelOptions,
-    update: UpdateOptions,
-    seed: u64,
-    spec: Arc<ModelSpec>,
-    map: PartitionMap,
+    shards: Shards,
     parts: Arc<PartCache>,
     open: BTreeMap<PartId, Arc<Part>>,
     indexer: Indexer,
@@ -43,10 +40,7 @@ impl TrainingWorld {
         Ok(Self {
             schema: schema.clone(),
             model: model.clone(),
-            update: update.clone(),
-            seed,
-            spec,
-            map: PartitionMap::new(servers),
+            shards: Shards { spec, update: update.clone(), map: PartitionMap::new(servers), seed },
             parts,
             open: BTreeMap::new(),
             indexer: Indexer::new(),
@@ -56,7 +50,12 @@ impl TrainingWorld {
     /// What the model's parameters look like.
     #[must_use]
     pub fn spec(&self) -> &Arc<ModelSpec> {
-        &self.spec
+        &self.shards.spec
+    }
+
+    /// All parameters of checkpoint files in one shard.
+    pub(crate) fn whole(&self, files: &[Vec<u8>]) -> Result<Shard, String> {
+        self.shards.whole(Some(files))
     }
 }
 
@@ -64,23 +63,11 @@ impl World for TrainingWorld {
     type Store = Shard;
 
     fn store(&self, server: ServerId, files: Option<&[Vec<u8>]>) -> Result<Shard, String> {
-        let spec = Arc::clone(&self.spec);
-        match files {
-            None => {
-                Shard::new(spec, &self.update, self.map, server, self.seed).map_err(|error| error.to_string())
-            }
-            Some(files) => {
-                let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
-                Shard::restore(spec, &self.update, self.map, server, self.seed, &files)
-                    .map_err(|error| error.to_string())
-            }
-        }
+        self.shards.of(server, files)
     }
 
     fn file(&self, store: &Shard) -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        store.write_checkpoint(&mut bytes).map_err(|error| error.to_string())?;
-        Ok(bytes)
+        self.shards.file(store)
     }
 
     fn held(&self, store: &Shard) -> usize {
@@ -106,23 +93,12 @@ impl World for TrainingWorld {
     }
 
     fn load(&mut self, ranges: &[RowRange]) -> Result<IndexedBatch, String> {
-        let mut pieces: Vec<(&Batch, Range<u32>)> = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            let block = self.open.get(&range.part).and_then(|part| part.blocks.get(range.block as usize));
-            let block = block.filter(|block| range.end as usize <= block.samples());
-            let block = block.ok_or_else(|| {
-                format!(
-                    "rows {}..{} of block {} are not in the open part",
-                    range.start, range.end, range.block
-                )
-            })?;
-            pieces.push((block, range.start..range.end));
-        }
-        let batch = gather(&pieces);
-        Ok(self.indexer.index(&batch, &self.spec.features, self.spec.tables.len()))
+        let open = &self.open;
+        let block = |range: &RowRange| open.get(&range.part)?.blocks.get(range.block as usize);
+        self.shards.load(&mut self.indexer, ranges, block)
     }
 
     fn dense_len(&self) -> usize {
-        self.spec.dense_len()
+        self.shards.spec.dense_len()
     }
 }

@@ -6,8 +6,7 @@ use anyhow::{Context, bail};
 use gearshift_sim::compare::{Insight, insight};
 use gearshift_types::PartId;
 
-use crate::commands::print;
-use crate::commands::simulate::check_writable;
+use crate::commands::{check_writable, print};
 use crate::compare::cache::Cache;
 use crate::compare::live::Live;
 use crate::compare::plan::Plan;

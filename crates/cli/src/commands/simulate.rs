@@ -7,7 +7,6 @@ mod show;
 mod tests;
 mod work;
 
-use std::fs::OpenOptions;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use anyhow::{Context, bail};
 
 use crate::cluster_file::key_list::CLUSTER_FILE;
 use crate::cluster_file::{ClusterFile, ClusterSource};
-use crate::commands::print;
+use crate::commands::{check_writable, print};
 use crate::job::keys::Keys;
 use crate::job::print::keys_text;
 use report::SimulateReport;
@@ -89,15 +88,6 @@ pub(crate) fn run(args: &Simulate) -> anyhow::Result<()> {
         _ if args.quiet => {}
         _ => print(&show::text(&report, args.picture.as_deref()))?,
     }
-    Ok(())
-}
-
-/// Makes the file if there is none: better refused now than after minutes of work.
-pub(crate) fn check_writable(path: &Path) -> anyhow::Result<()> {
-    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folder
-        .and_then(|()| OpenOptions::new().append(true).create(true).open(path))
-        .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(())
 }
 

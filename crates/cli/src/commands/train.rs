@@ -1,6 +1,5 @@
 //! `gearshift train`.
 
-use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -8,7 +7,7 @@ use gearshift_cluster::Outcome;
 use gearshift_data::options::DataKind;
 use gearshift_runtime::{Control, RunReport};
 
-use crate::commands::{print, resume};
+use crate::commands::{check_writable, print, resume};
 use crate::job::Job;
 use crate::job::command::JobArgs;
 use crate::progress::Watcher;
@@ -116,15 +115,6 @@ fn is_output(path: &Path) -> bool {
 /// Files that the report goes to.
 fn report_files<'a>(args: &'a Train, job: &'a Job) -> impl Iterator<Item = &'a PathBuf> {
     args.json.iter().chain(&job.output.json).filter(|path| !is_output(path))
-}
-
-/// Makes the file if there is none: better refused now than after hours of training.
-fn check_writable(path: &Path) -> anyhow::Result<()> {
-    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folder
-        .and_then(|()| OpenOptions::new().append(true).create(true).open(path))
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(())
 }
 
 /// A run that failed has no report, but says so where one was asked for.

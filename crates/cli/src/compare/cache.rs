@@ -11,6 +11,7 @@ use gearshift_data::options::PartFiles;
 use gearshift_sim::Checkpoint;
 use gearshift_sim::compare::PartRun;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::compare::plan::Leg;
@@ -150,19 +151,13 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The key of a part that comes after `before`.
+/// What the results of a job follow from.
 ///
 /// # Errors
-/// When files of the data cannot be looked at.
-pub(crate) fn key(leg: &Leg, seed: u64, before: Option<&LegKey>) -> anyhow::Result<LegKey> {
-    let Leg { job, gear, part, points } = leg;
-    let settings = serde_json::json!({
+/// When files of the data, or the trace, cannot be looked at.
+pub(crate) fn settings(job: &Job) -> anyhow::Result<Value> {
+    Ok(serde_json::json!({
         "version": VERSION,
-        "before": before.map(|key| &key.0),
-        "seed": seed,
-        "gear": gear,
-        "part": part,
-        "points": points,
         "data": job.data,
         "files": files(job)?,
         "model": job.model,
@@ -173,8 +168,29 @@ pub(crate) fn key(leg: &Leg, seed: u64, before: Option<&LegKey>) -> anyhow::Resu
         "cluster": job.compare.cluster(),
         "trace": trace(job)?.map(|(text, _)| text),
         "evaluation_batch": job.evaluate.batch,
+    }))
+}
+
+/// The key of a part that comes after `before`; `settings` are those of its job.
+///
+/// # Errors
+/// When the settings cannot be written as JSON.
+pub(crate) fn key(
+    leg: &Leg,
+    settings: &Value,
+    seed: u64,
+    before: Option<&LegKey>,
+) -> serde_json::Result<LegKey> {
+    let Leg { gear, part, points, .. } = leg;
+    let all = serde_json::json!({
+        "settings": settings,
+        "before": before.map(|key| &key.0),
+        "seed": seed,
+        "gear": gear,
+        "part": part,
+        "points": points,
     });
-    Ok(LegKey(hexadecimal(&Sha256::digest(serde_json::to_vec(&settings)?)[..16])))
+    Ok(LegKey(hexadecimal(&Sha256::digest(serde_json::to_vec(&all)?)[..16])))
 }
 
 /// Size and time of every file that the data come from.

@@ -1,25 +1,17 @@
 //! What a person sees while a comparison runs.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
+use crate::live_line::LiveLine;
 use crate::tables;
 
-/// Between two lines when the output is no terminal.
-const PLAIN_EVERY: Duration = Duration::from_secs(10);
-
 /// The state of all parts. Shared by the threads that run them.
-pub(crate) struct Live {
-    bar: Option<ProgressBar>,
-    quiet: bool,
-    inner: Mutex<Inner>,
-}
+pub(crate) struct Live(Mutex<Inner>);
 
 struct Inner {
+    line: LiveLine,
     total: usize,
     done: usize,
     /// Of `done`, those that were run now and not found.
@@ -27,22 +19,13 @@ struct Inner {
     /// Parts under way: their name and share.
     under_way: BTreeMap<usize, (String, f64)>,
     began: Instant,
-    shown: Instant,
 }
 
 impl Live {
     /// Shows `total` parts on standard error.
     pub(crate) fn new(total: usize, quiet: bool) -> Self {
-        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
-            let bar = ProgressBar::new(1000);
-            let style = ProgressStyle::with_template("{spinner} {bar:20} {percent:>3}% {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        let now = Instant::now();
-        let inner = Inner { total, done: 0, run: 0, under_way: BTreeMap::new(), began: now, shown: now };
-        Self { bar, quiet, inner: Mutex::new(inner) }
+        let (line, began) = (LiveLine::new(quiet), Instant::now());
+        Self(Mutex::new(Inner { line, total, done: 0, run: 0, under_way: BTreeMap::new(), began }))
     }
 
     /// A part (of the chain with this number) is so far.
@@ -68,33 +51,23 @@ impl Live {
 
     /// Removes the live line.
     pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.lock().line.finish();
     }
 
     /// Says a line.
     pub(crate) fn say(&self, line: &str) {
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.println(line),
-            None => {
-                let _ = writeln!(std::io::stderr(), "{line}");
-            }
-        }
+        self.lock().line.say(line);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn change(&self, change: impl FnOnce(&mut Inner)) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
         change(&mut inner);
-        let line = inner.line();
-        if let Some(bar) = &self.bar {
-            bar.set_position((inner.share() * 1000.0) as u64);
-            bar.set_message(line);
-        } else if !self.quiet && inner.shown.elapsed() >= PLAIN_EVERY {
-            inner.shown = Instant::now();
-            let _ = writeln!(std::io::stderr(), "{:>3.0} % {line}", inner.share() * 100.0);
-        }
+        let (share, line) = (inner.share(), inner.text());
+        inner.line.show(share, || line);
     }
 }
 
@@ -108,7 +81,7 @@ impl Inner {
         self.parts() / self.total.max(1) as f64
     }
 
-    fn line(&self) -> String {
+    fn text(&self) -> String {
         let run = self.parts() - (self.done - self.run) as f64;
         let seconds = self.began.elapsed().as_secs_f64();
         let left = self.total as f64 - self.parts();

@@ -1,19 +1,22 @@
 //! Runs chains of parts on several threads. A chain is run by one thread from its start to its end; results do not
 //! depend on the number of threads.
 
-use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, anyhow};
 use gearshift_sim::Checkpoint;
 use gearshift_sim::compare::{PartRun, run_part};
 use gearshift_types::PartId;
+use serde_json::Value;
 
-use crate::compare::cache::{Cache, LegKey, key};
+use crate::compare::cache::{Cache, LegKey, key, settings};
 use crate::compare::live::Live;
 use crate::compare::plan::Chain;
 use crate::compare::stage::DataBySeed;
+use crate::job::Job;
 
 /// What all chains share.
 pub(crate) struct Runner<'a> {
@@ -168,11 +171,17 @@ fn without_panic<T>(name: &str, work: impl FnOnce() -> anyhow::Result<T>) -> any
 /// Keys of all legs of all chains.
 pub(crate) fn keys(chains: &[Chain]) -> anyhow::Result<Vec<Vec<LegKey>>> {
     let mut all: Vec<Vec<LegKey>> = Vec::with_capacity(chains.len());
+    // Legs share jobs, and looking at a job's files and trace takes longer than the rest.
+    let mut by_job: BTreeMap<*const Job, Value> = BTreeMap::new();
     for chain in chains {
         let mut before = chain.after.and_then(|after| all[after].last().cloned());
         let mut keys = Vec::with_capacity(chain.legs.len());
         for leg in &chain.legs {
-            let key = key(leg, chain.seed, before.as_ref())?;
+            let settings = match by_job.entry(Arc::as_ptr(&leg.job)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(fresh) => fresh.insert(settings(&leg.job)?),
+            };
+            let key = key(leg, settings, chain.seed, before.as_ref())?;
             keys.push(key.clone());
             before = Some(key);
         }

@@ -20,13 +20,13 @@ struct TableShare {
 
 /// For each server, its share of each table.
 #[derive(Debug)]
-pub(super) struct Route {
+pub(crate) struct Route {
     shares: Vec<Vec<TableShare>>,
     map: PartitionMap,
 }
 
 impl Route {
-    pub(super) fn new(batch: &IndexedBatch, map: PartitionMap) -> Self {
+    pub(crate) fn new(batch: &IndexedBatch, map: PartitionMap) -> Self {
         let servers = map.servers() as usize;
         let mut shares: Vec<Vec<TableShare>> = (0..servers).map(|_| Vec::new()).collect();
         for table in &batch.tables {
@@ -48,7 +48,7 @@ impl Route {
     }
 
     /// What to ask of one server.
-    pub(super) fn request(
+    pub(crate) fn request(
         &self,
         batch: &IndexedBatch,
         server: ServerId,
@@ -62,7 +62,7 @@ impl Route {
     }
 
     /// Rows in the order of the batch's unique keys.
-    pub(super) fn assemble(
+    pub(crate) fn assemble(
         &self,
         batch: &IndexedBatch,
         spec: &ModelSpec,
@@ -86,7 +86,7 @@ impl Route {
     }
 
     /// One push per server.
-    pub(super) fn pushes(
+    pub(crate) fn pushes(
         &self,
         batch: BatchId,
         samples: &IndexedBatch,

@@ -61,6 +61,23 @@ fn every_gear_replays() {
 }
 
 #[test]
+fn a_log_of_other_servers_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.jsonl");
+    let job = base(Gear::Gba, 2, &path);
+    complete(job.clone());
+    let replay_job =
+        ReplayJob { data: job.data.clone(), model: job.model, update: job.update, seed: job.seed };
+    let log = CommitLog::read(&path).unwrap();
+    for servers in [1, 3, 4000] {
+        let mut other = log.clone();
+        other.header.servers = servers;
+        let told = replay(&replay_job, &other, |_, _| {}).unwrap_err().to_string();
+        assert!(told.contains("servers, got 2"), "{servers}: {told}");
+    }
+}
+
+#[test]
 fn the_last_commit_is_applied_before_the_servers_stop() {
     // With clipping a commit waits for the scale; nothing may end the servers before it has come.
     let folder = tempfile::tempdir().unwrap();

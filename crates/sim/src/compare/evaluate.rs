@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use gearshift_embedding::{Shard, Store};
-use gearshift_types::{PartitionMap, ServerId, Step};
+use gearshift_embedding::Store;
+use gearshift_types::Step;
 
 use super::part::CompareError;
 use super::score::score;
@@ -90,13 +90,9 @@ impl<'a> Evaluations<'a> {
 
     fn evaluate(&mut self, cut: Cut, world: &TrainingWorld) -> Result<(), String> {
         let Some(test) = &self.test else { return Ok(()) };
-        let stage = self.stage;
-        let map = PartitionMap::new(stage.scheduler.servers);
         let files: Vec<Vec<u8>> = cut.files.into_iter().flatten().collect();
-        let shards = (0..map.servers()).map(|server| world.store(ServerId(server), Some(&files)));
-        let mut shards: Vec<Shard> = shards.collect::<Result<_, _>>()?;
-        let mut learner = world.learner()?;
-        let metrics = score(&mut shards, map, learner.as_mut(), test, stage.evaluation_batch)?;
+        let (mut shard, mut learner) = (world.whole(&files)?, world.learner()?);
+        let metrics = score(&mut shard, learner.as_mut(), test, self.stage.evaluation_batch)?;
         self.points.push(Point {
             share: cut.share,
             samples: cut.samples,

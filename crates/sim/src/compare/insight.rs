@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use gearshift_data::Indexer;
-use gearshift_embedding::Shard;
-use gearshift_types::{Batch, Gradients, Key, PartId, PartitionMap, ServerId};
+use gearshift_types::{Batch, Gradients, Key, PartId};
 use serde::{Deserialize, Serialize};
 
 use super::Stage;
-use super::part::CompareError;
+use super::part::{CompareError, world};
 use super::score::{batches, pull};
 use crate::parts::Part;
 use crate::simulation::Checkpoint;
@@ -67,22 +66,14 @@ pub struct Recurrence {
 /// # Errors
 /// When data or model cannot be used.
 pub fn insight(stage: &Stage, base: &Checkpoint, part: PartId) -> Result<Insight, CompareError> {
-    let world = TrainingWorld::new(
-        stage.data.schema(),
-        Arc::clone(&stage.parts),
-        &stage.model,
-        &stage.update,
-        stage.scheduler.servers,
-        stage.seed,
-    )
-    .map_err(CompareError::Job)?;
+    let world = world(stage)?;
     let part = stage.parts.part(part)?;
     let batch = stage.scheduler.batch;
     let per_step = (batch.global / batch.local.max(1)).max(1);
     let mut sizes = vec![1, per_step.div_ceil(4), per_step];
     sizes.dedup();
     let mut sums: Vec<Sum> = sizes.into_iter().map(|batches| Sum::new(batches, batch.local)).collect();
-    gradients(stage, &world, base, &part, batch.local, &mut |gradient| {
+    gradients(&world, base, &part, batch.local, &mut |gradient| {
         sums.iter_mut().for_each(|sum| sum.add(gradient));
     })?;
     Ok(Insight {
@@ -103,24 +94,20 @@ const BATCHES_MAX: usize = 1024;
 /// Computes the gradients of a part's whole local batches, one after the other: together they may be far larger than
 /// the data.
 fn gradients(
-    stage: &Stage,
     world: &TrainingWorld,
     base: &Checkpoint,
     part: &Part,
     local: u32,
     take: &mut dyn FnMut(&LocalGradient),
 ) -> Result<(), CompareError> {
-    let map = PartitionMap::new(stage.scheduler.servers);
-    let servers = (0..map.servers()).map(ServerId);
-    let shards = servers.map(|server| world.store(server, Some(&base.files)));
-    let mut shards: Vec<Shard> = shards.collect::<Result<_, _>>().map_err(CompareError::Job)?;
+    let mut shard = world.whole(&base.files).map_err(CompareError::Job)?;
     let mut learner = world.learner().map_err(CompareError::Job)?;
     let spec = Arc::clone(world.spec());
     let mut indexer = Indexer::new();
     let whole = batches(part, local).filter(|batch| batch.samples() == local as usize);
     for batch in whole.take(BATCHES_MAX) {
         let indexed = indexer.index(&batch, &spec.features, spec.tables.len());
-        let (rows, dense) = pull(&mut shards, map, &spec, &indexed).map_err(CompareError::Job)?;
+        let (rows, dense) = pull(&mut shard, &indexed).map_err(CompareError::Job)?;
         let mut gradients = Gradients::default();
         let trained = learner.train(&indexed, &rows, &dense, &mut gradients);
         trained.map_err(|error| CompareError::Job(error.to_string()))?;

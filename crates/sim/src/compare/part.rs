@@ -8,7 +8,6 @@ use gearshift_types::{BatchId, PartId, Step};
 
 use super::evaluate::Evaluations;
 use super::{PartRun, Stage};
-use crate::measure::Idle;
 use crate::parts::PartError;
 use crate::simulation::{Checkpoint, Setup, SimError, Simulation};
 use crate::training::TrainingWorld;
@@ -81,7 +80,6 @@ pub fn run_part(
     };
     let mut simulation = Simulation::new(setup, world)?;
     let mut evaluations = Evaluations::new(stage, test, samples, before.resolved(), points);
-    let mut idle = Idle::new(stage.scheduler.workers, stage.scheduler.servers);
     let mut moves = 0_u64;
     while simulation.advance()? {
         moves += 1;
@@ -89,7 +87,6 @@ pub fn run_part(
             progress(evaluations.share(&simulation));
         }
         evaluations.look(&simulation)?;
-        idle.look(simulation.scheduler().samples().resolved()).map_err(CompareError::Job)?;
     }
     match simulation.outcome() {
         Some(Outcome::Completed) => evaluations.at_end(&simulation)?,
@@ -117,7 +114,8 @@ fn since(now: SampleCounts, before: SampleCounts) -> SampleCounts {
     }
 }
 
-fn world(stage: &Stage) -> Result<TrainingWorld, CompareError> {
+/// What a stage trains.
+pub(super) fn world(stage: &Stage) -> Result<TrainingWorld, CompareError> {
     TrainingWorld::new(
         stage.data.schema(),
         Arc::clone(&stage.parts),

@@ -102,7 +102,7 @@ pub fn run_watched(
             let message = error.to_string();
             Err(match error {
                 SimError::Watcher { text, .. } => fail(text.split(':').next().unwrap_or_default(), message),
-                SimError::Stuck { .. } => fail("progress", message),
+                SimError::Stuck { .. } | SimError::Idle { .. } => fail("progress", message),
                 SimError::Server { .. } => fail("server", message),
                 SimError::World(_) => fail("world", message),
             })

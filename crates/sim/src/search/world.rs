@@ -4,23 +4,21 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use gearshift_data::{Indexer, gather};
-use gearshift_embedding::{Shard, ShardDigest, UpdateOptions};
+use gearshift_data::Indexer;
+use gearshift_embedding::{Shard, ShardDigest};
 use gearshift_model::{Learner, ModelOptions, ShapeError};
 use gearshift_types::{Gradients, IndexedBatch, ModelSpec, PartId, PartitionMap, RowRange, Rows, ServerId};
 
 use super::data::{DENSE_WIDTH, Data, TABLES, features};
 use super::dice::Dice;
 use super::scenario::Scenario;
+use crate::shards::Shards;
 use crate::world::World;
 
 /// Shards, learners and samples of a scenario.
 pub struct TinyWorld {
     data: Rc<Data>,
-    update: UpdateOptions,
-    seed: u64,
-    spec: Arc<ModelSpec>,
-    map: PartitionMap,
+    shards: Shards,
     indexer: Indexer,
     /// One gradient in so many is not finite; 0 = none.
     pub(crate) poison_one_in: u32,
@@ -41,12 +39,11 @@ impl TinyWorld {
     /// # Errors
     /// When the model cannot be built.
     pub fn new(scenario: &Scenario, servers: u32) -> Result<Self, String> {
+        let spec = Arc::new(deepfm()?.spec().clone());
+        let (update, map) = (scenario.update.clone(), PartitionMap::new(servers));
         Ok(Self {
             data: Rc::clone(&scenario.data),
-            update: scenario.update.clone(),
-            seed: scenario.seed,
-            spec: Arc::new(deepfm()?.spec().clone()),
-            map: PartitionMap::new(servers),
+            shards: Shards { spec, update, map, seed: scenario.seed },
             indexer: Indexer::new(),
             poison_one_in: scenario.poison_one_in,
             learners: Cell::new(0),
@@ -59,23 +56,11 @@ impl World for TinyWorld {
     type Store = Shard;
 
     fn store(&self, server: ServerId, files: Option<&[Vec<u8>]>) -> Result<Shard, String> {
-        let spec = Arc::clone(&self.spec);
-        match files {
-            None => {
-                Shard::new(spec, &self.update, self.map, server, self.seed).map_err(|error| error.to_string())
-            }
-            Some(files) => {
-                let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
-                Shard::restore(spec, &self.update, self.map, server, self.seed, &files)
-                    .map_err(|error| error.to_string())
-            }
-        }
+        self.shards.of(server, files)
     }
 
     fn file(&self, store: &Shard) -> Result<Vec<u8>, String> {
-        let mut bytes = Vec::new();
-        store.write_checkpoint(&mut bytes).map_err(|error| error.to_string())?;
-        Ok(bytes)
+        self.shards.file(store)
     }
 
     fn held(&self, store: &Shard) -> usize {
@@ -92,7 +77,7 @@ impl World for TinyWorld {
             return Ok(inner);
         }
         self.learners.set(self.learners.get() + 1);
-        let dice = Dice::new(self.seed ^ self.learners.get().wrapping_mul(0xBAD_5EED));
+        let dice = Dice::new(self.shards.seed ^ self.learners.get().wrapping_mul(0xBAD_5EED));
         Ok(Box::new(Poisoned { inner, dice, one_in: self.poison_one_in as usize }))
     }
 
@@ -105,19 +90,13 @@ impl World for TinyWorld {
     }
 
     fn load(&mut self, ranges: &[RowRange]) -> Result<IndexedBatch, String> {
-        let mut pieces = Vec::with_capacity(ranges.len());
-        for range in ranges {
-            let block = self.data.blocks(range.part).get(range.block as usize);
-            let block = block.filter(|block| range.end as usize <= block.samples());
-            let block = block.ok_or_else(|| format!("rows {range:?} are not in the data"))?;
-            pieces.push((block, range.start..range.end));
-        }
-        let batch = gather(&pieces);
-        Ok(self.indexer.index(&batch, &self.spec.features, self.spec.tables.len()))
+        let data = &self.data;
+        let block = |range: &RowRange| data.blocks(range.part).get(range.block as usize);
+        self.shards.load(&mut self.indexer, ranges, block)
     }
 
     fn dense_len(&self) -> usize {
-        self.spec.dense_len()
+        self.shards.spec.dense_len()
     }
 }
 

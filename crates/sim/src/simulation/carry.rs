@@ -49,10 +49,7 @@ impl<W: World> Simulation<W> {
                     self.log.push(entry);
                 }
             }
-            SchedulerOutput::Notice(notice) => {
-                let now = self.now;
-                self.notices.iter_mut().for_each(|notices| notices.push((now, notice.clone())));
-            }
+            SchedulerOutput::Notice(_) => {}
             SchedulerOutput::Finished(outcome) => {
                 self.outcome = Some(outcome);
                 self.ended = Some(at);

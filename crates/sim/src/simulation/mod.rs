@@ -2,6 +2,7 @@
 
 mod carry;
 mod faults;
+mod idle;
 mod life;
 mod network;
 mod queue;
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use gearshift_cluster::{
-    LogEntry, Notice, Outcome, Position, Scheduler, SchedulerInput, SchedulerOptions, Server, WorkerOptions,
+    LogEntry, Outcome, Position, Scheduler, SchedulerInput, SchedulerOptions, Server, WorkerOptions,
 };
 use gearshift_embedding::ShardDigest;
 use gearshift_types::{PartId, PartitionMap, ServerId, Time, WorkerEpoch};
@@ -21,6 +22,7 @@ use crate::cluster::{ClusterOptions, SpeedModel, Trace};
 use crate::moment::{Moment, Tamper, Watcher};
 use crate::report::SimReport;
 use crate::world::World;
+use idle::Idle;
 use life::Life;
 use network::{Network, Way};
 use queue::{Event, Place, Queue};
@@ -76,6 +78,14 @@ pub enum SimError {
         /// Who and why.
         text: String,
     },
+    /// Events follow each other and nothing comes of them.
+    #[error("after {:.6} virtual seconds: {text}", seconds(*now))]
+    Idle {
+        /// When.
+        now: Time,
+        /// Since when, and what to look at.
+        text: String,
+    },
     /// Nothing is left to happen and the job is not over.
     #[error("after {:.6} virtual seconds nothing moves any more: {text}", seconds(*now))]
     Stuck {
@@ -109,13 +119,13 @@ pub struct Simulation<W: World> {
     /// Blocks that have been announced and are not finished.
     open_blocks: BTreeSet<(PartId, u32)>,
     log: Vec<LogEntry>,
-    notices: Option<Vec<(Time, Notice)>>,
     outcome: Option<Outcome>,
     /// When the job ended; messages may arrive later.
     ended: Option<Time>,
     writing: BTreeMap<u64, (BTreeMap<u32, Vec<u8>>, usize)>,
     checkpoint: Option<(Checkpoint, usize)>,
     down: bool,
+    idle: Idle,
     watchers: Vec<Box<dyn Watcher>>,
     tamper: Option<Box<dyn Tamper>>,
     steps_before: u64,
@@ -168,11 +178,11 @@ impl<W: World> Simulation<W> {
             seconds_before,
             open_blocks: BTreeSet::new(),
             log: Vec::new(),
-            notices: None,
             outcome: None,
             ended: None,
             writing: BTreeMap::new(),
             down: false,
+            idle: Idle::new(workers, map.servers()),
             watchers,
             tamper,
             steps_before,
@@ -201,16 +211,6 @@ impl<W: World> Simulation<W> {
         self.server_roles = self.servers.iter().map(|_| Role::default()).collect();
         self.held_rows = self.servers.iter().map(|_| BTreeMap::new()).collect();
         Ok(())
-    }
-
-    /// Keeps what the scheduler tells people, with the time.
-    pub fn keep_notices(&mut self) {
-        self.notices = Some(Vec::new());
-    }
-
-    /// What was kept since the last call.
-    pub fn take_notices(&mut self) -> Vec<(Time, Notice)> {
-        self.notices.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Virtual time.
@@ -320,7 +320,8 @@ impl<W: World> Simulation<W> {
             Event::GoOn(worker, epoch) => self.go_on(worker, epoch)?,
             Event::RollBack => self.roll_back()?,
         }
-        Ok(true)
+        let idle = self.idle.look(self.scheduler.samples().resolved());
+        idle.map(|()| true).map_err(|text| SimError::Idle { now: self.now, text })
     }
 
     /// Runs until the job is over and every message has arrived.

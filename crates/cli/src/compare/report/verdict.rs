@@ -11,16 +11,18 @@ const ERRORS: f64 = 2.0;
 /// A dip before the end of the first part is told from this on.
 const DIP: f64 = 0.002;
 
-/// From one failed sample in so many on, a branch has diverged: its parameters hardly move any more.
-const FAILED_ONE_IN: u64 = 100;
+/// With a larger share of failed samples a branch has diverged: its parameters hardly move any more.
+const FAILED_SHARE: f64 = 0.01;
 
 /// What a branch comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// It is what others are compared to.
     Stays,
-    /// Nothing can be said: evaluations are missing, or training has diverged.
+    /// Nothing can be said: evaluations are missing.
     Unknown,
+    /// Nothing can be said: this share of the samples had gradients that are not finite.
+    Diverged(f64),
     /// As good as staying, within this bound, at the ends of parts.
     Within(f64),
     /// The mean is off by this, but seeds differ more.
@@ -37,8 +39,9 @@ impl Verdict {
         if is_reference {
             return Self::Stays;
         }
-        if summary.samples.failed * FAILED_ONE_IN > summary.samples.resolved() {
-            return Self::Unknown;
+        let failed = summary.samples.failed as f64 / summary.samples.resolved().max(1) as f64;
+        if failed > FAILED_SHARE {
+            return Self::Diverged(failed);
         }
         let Some(delta) = summary.mean_delta else { return Self::Unknown };
         let error = delta.error().unwrap_or(0.0) * ERRORS;
@@ -61,7 +64,7 @@ impl Verdict {
             Self::Unclear(_) => 2,
             Self::Falls(_) => 3,
             Self::Gains(_) => 4,
-            Self::Unknown => 5,
+            Self::Unknown | Self::Diverged(_) => 5,
         };
         Some(Self::KINDS[place])
     }
@@ -75,8 +78,7 @@ impl Verdict {
         let spread = |of: Moments| of.std.map_or_else(String::new, |std| format!(" +- {std:.4}"));
         let text = match self {
             Self::Stays => return "stays in the base's gear: what others are compared to".to_owned(),
-            Self::Unknown if summary.samples.failed > 0 => {
-                let failed = summary.samples.failed as f64 / summary.samples.resolved().max(1) as f64;
+            Self::Diverged(failed) => {
                 return format!(
                     "unknown: {:.1} % of the samples had gradients that are not finite; lower the rates",
                     failed * 100.0
@@ -128,7 +130,7 @@ mod tests {
         let mut diverged = summary(&[0.0], 0.0);
         (diverged.samples.applied, diverged.samples.failed) = (900, 100);
         let verdict = Verdict::new(&diverged, false);
-        assert_eq!(verdict, Verdict::Unknown);
+        assert_eq!(verdict, Verdict::Diverged(0.1));
         assert!(verdict.words(&diverged).contains("10.0 % of the samples"), "{}", verdict.words(&diverged));
         assert_eq!(words(&[-0.01, 0.008], 0.0), "no clear difference: -0.0010 +- 0.0127");
         assert_eq!(words(&[-0.01, 0.004], 0.0), "no clear difference: -0.0030 +- 0.0099");
